@@ -1,0 +1,47 @@
+# Every target works on a fresh clone with Python >= 3.11, pip and make.
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+STAMP  := $(VENV)/.setup-done
+BENCH  ?=
+PYTEST ?=
+
+.DEFAULT_GOAL := help
+.PHONY: help setup demo test lint bench check-long clean
+
+help:  ## show this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-11s %s\n", $$1, $$2}' Makefile
+
+setup: $(STAMP)  ## make .venv: the package (editable), all extras, the test tools
+
+# pip comes first: the one that venv brings may be too old for --group.
+$(STAMP): pyproject.toml constraints.txt
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --upgrade pip
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt \
+	  --editable '.[sklearn,netcdf,dask,postgres,live]' --group dev
+	@touch $@
+
+demo: setup  ## a simulated network, recovered
+	$(BIN)/python examples/demo.py
+
+test: lint  ## lint, then all tests but the long ones (PYTEST='-k prox' to choose)
+	$(BIN)/python -m pytest --cov $(PYTEST)
+
+lint: setup  ## style, types, import direction, repository checklist
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/mypy
+	$(BIN)/lint-imports --no-logo
+	$(BIN)/sp-repo-review . --show err
+
+bench: setup  ## speed and accuracy beside peers (BENCH='...' is handed to benchmarks/run.py)
+	$(BIN)/python benchmarks/run.py $(BENCH)
+
+check-long: setup  ## the tests that take minutes
+	$(BIN)/python -m pytest -m long $(PYTEST)
+
+clean:  ## remove what the tools wrote, .venv included
+	rm -rf $(VENV) build dist docs/_build htmlcov .coverage .hypothesis .import_linter_cache \
+	  .mypy_cache .pytest_cache .ruff_cache
+	find src tests benchmarks examples -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true

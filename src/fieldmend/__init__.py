@@ -1,0 +1,31 @@
+"""Recover the field a sensor network measured: lost readings filled, false ones flagged."""
+
+from typing import Any
+
+from fieldmend import diagnostics, metrics, simulate
+from fieldmend.decomposition import ConvergenceWarning, Decomposition, decompose
+from fieldmend.solvers.loop import Status
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "ConvergenceWarning",
+    "Decomposition",
+    "LSDecomposition",
+    "Status",
+    "__version__",
+    "decompose",
+    "diagnostics",
+    "metrics",
+    "simulate",
+]
+
+
+def __getattr__(name: str) -> Any:
+    # scikit-learn is an extra, and slow to import: only who asks for the estimator pays for it.
+    if name == "LSDecomposition":
+        from fieldmend.estimators import LSDecomposition
+
+        return LSDecomposition
+    msg = f"module 'fieldmend' has no attribute {name!r}"
+    raise AttributeError(msg)
