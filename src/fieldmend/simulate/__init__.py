@@ -1,0 +1,34 @@
+"""Seeded sensor networks to test and demonstrate with: fields, loss patterns, injected faults.
+
+Everything is slots × nodes, NaN where no reading arrived, and the same seed gives the same bytes.
+"""
+
+from fieldmend.simulate.faults import FAULTS, Corruption, corrupt
+from fieldmend.simulate.fields import (
+    CLIMATES,
+    DEPLOYMENTS,
+    Climate,
+    Deployment,
+    climate_field,
+    deployment,
+    low_rank,
+)
+from fieldmend.simulate.loss import LOSSES, observe
+from fieldmend.simulate.networks import Network, network
+
+__all__ = [
+    "CLIMATES",
+    "DEPLOYMENTS",
+    "FAULTS",
+    "LOSSES",
+    "Climate",
+    "Corruption",
+    "Deployment",
+    "Network",
+    "climate_field",
+    "corrupt",
+    "deployment",
+    "low_rank",
+    "network",
+    "observe",
+]
