@@ -1,0 +1,1 @@
+"""Solvers of the LS problem and its baselines, all run by the one driver in ``loop``."""

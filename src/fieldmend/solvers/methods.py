@@ -1,0 +1,258 @@
+"""The table of methods: each turns a scaled task into a low-rank L and a rule for its anomalies."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import scipy.optimize
+
+from fieldmend.engine import blocks
+from fieldmend.problem import LowRank, Problem, Scaling, default_lam, spectral_edge
+from fieldmend.prox import Array, Mask, soft_threshold
+from fieldmend.solvers.apg import PaperSolver
+from fieldmend.solvers.baselines import (
+    FactoredSmoothSolver,
+    KnownRankSolver,
+    OracleSolver,
+    SmoothSolver,
+)
+from fieldmend.solvers.huber import HuberSolver
+from fieldmend.solvers.loop import Iteration, Limits, Outcome, Status, run
+from fieldmend.solvers.refit import refit
+
+# (residuals X − L of a block in the units of X and zero off O, scale per node, block) → anomalies.
+Split = Callable[[Array, Array, slice], Array]
+
+
+@dataclass(frozen=True)
+class Task:
+    """A scaled problem with everything a method may need."""
+
+    readings: Array
+    observed: Mask
+    scaling: Scaling
+    limits: Limits
+    noise: float  # standard deviation, scaled
+    lam: float | None = None
+    mu: float | None = None
+    delta: float | None = None
+    seed: int = 0
+    start: LowRank | None = None
+    level: float = 0.0  # the μ at which the start is about optimal; 0: at the task's own
+
+    @property
+    def rate(self) -> float:
+        """p, the share of entries observed."""
+        return float(self.observed.mean())
+
+    @property
+    def default_mu(self) -> float:
+        """The spectral norm of the noise: what lies below it cannot be told from noise."""
+        return self.noise * spectral_edge(self.readings.shape, self.rate)
+
+
+@dataclass(frozen=True)
+class Solved:
+    """What a method gives back, in scaled units."""
+
+    low_rank: LowRank
+    split: Split
+    objective: float
+    gap: float
+    status: Status
+    trace: tuple[Iteration, ...]
+    lam: float
+    mu: float
+    rank: int
+
+
+def solve_ls(task: Task) -> Solved:
+    """The LS problem by the fast solver."""
+    lam = default_lam(task.readings.shape, task.rate) if task.lam is None else task.lam
+    return _solve_fast(task, lam)
+
+
+def solve_mc(task: Task) -> Solved:
+    """Matrix completion: λ = ∞, no anomalies."""
+    return _solve_fast(task, np.inf)
+
+
+def _solve_fast(task: Task, lam: float) -> Solved:
+    """The fast solver, with the short axis in the place of the nodes."""
+    wide = task.readings.shape[0] < task.readings.shape[1]
+    R, O, start = task.readings, task.observed, task.start
+    if wide:
+        R, O = np.ascontiguousarray(R.T), np.ascontiguousarray(O.T)
+        start = None if start is None else start.transposed()
+    mu, first = task.default_mu if task.mu is None else task.mu, start
+
+    def solve(mu: float, start: LowRank | None, limits: Limits) -> tuple[Solved, LowRank]:
+        level = task.level if start is first else 0.0
+        solver = HuberSolver(Problem(R, O, lam, mu), start=start, level=level, seed=task.seed)
+        outcome = run(solver, limits)
+        L = outcome.state.current
+        return _certified(outcome, L.transposed() if wide else L, lam, mu), L
+
+    return _solve_delta(solve, task, mu) if task.delta else solve(mu, start, task.limits)[0]
+
+
+def solve_apg(task: Task) -> Solved:
+    """The paper's Table III."""
+    R, O = task.readings.astype(np.float64), task.observed
+    lam = 1.0 / float(np.sqrt(max(R.shape))) if task.lam is None else task.lam
+
+    def solve(mu: float, start: LowRank | None, limits: Limits) -> tuple[Solved, LowRank]:
+        outcome = run(PaperSolver(Problem(R, O, lam, mu)), limits)
+        return _certified(outcome, outcome.state.L, lam, mu), outcome.state.L
+
+    mu = task.default_mu if task.mu is None else task.mu
+    return _solve_delta(solve, task, mu) if task.delta else solve(mu, None, task.limits)[0]
+
+
+def _solve_delta(
+    solve: Callable[[float, LowRank | None, Limits], tuple[Solved, LowRank]],
+    task: Task,
+    mu: float,
+) -> Solved:
+    """The constrained form: the largest μ whose residual is within δ, by a warm root find.
+
+    ‖P_O(R − L − S)‖_F, in the units of the readings, grows with μ, from 0 to ‖P_O R‖_F.
+    """
+    delta = float(task.delta or 0.0)
+    coarse = replace(task.limits, tol=max(task.limits.tol, 1e-4), callback=None)
+    warm: list[LowRank | None] = [None]
+
+    def excess(log_mu: float, limits: Limits = coarse) -> float:
+        solved, warm[0] = solve(float(np.exp(log_mu)), warm[0], limits)
+        return float(np.log(max(_residual(task, solved), 1e-300) / delta))
+
+    with np.errstate(over="ignore"):  # an infinite norm is above any delta
+        norm = float(np.linalg.norm(task.readings * task.scaling.scale))
+    if norm <= delta:  # L = S = 0 is within δ already
+        lam = default_lam(task.readings.shape, task.rate) if task.lam is None else task.lam
+        zero = np.linalg.norm(task.readings) + np.abs(task.readings).max() / min(lam, 1e300)
+        return solve(max(2.0 * float(zero), 1e-12), None, task.limits)[0]
+    low = high = float(np.log(mu))
+    while excess(low) > 0:
+        low -= 2.0
+    while excess(high) < 0:
+        high += 1.0
+    root = scipy.optimize.brentq(excess, low, high, xtol=1e-4) if high > low else low
+    while True:
+        root -= 1e-4
+        solved, warm[0] = solve(float(np.exp(root)), warm[0], task.limits)
+        if _residual(task, solved) <= delta or root < low - 2.0:
+            return solved
+
+
+def _residual(task: Task, solved: Solved) -> float:
+    """‖P_O(R − L − S)‖_F in the units of the readings."""
+    total, scale = 0.0, task.scaling.scale
+    d = solved.lam * solved.mu
+    for block in blocks(*task.readings.shape):
+        L = solved.low_rank.left[block] @ solved.low_rank.right.T
+        E = (task.readings[block] - L) * task.observed[block]
+        with np.errstate(over="ignore"):
+            total += float(((np.clip(E, -d, d) * scale) ** 2).sum())
+    return float(np.sqrt(total))
+
+
+def _certified(outcome: Outcome[Any, Any], L: LowRank, lam: float, mu: float) -> Solved:
+    def split(E: Array, scale: Array, _: slice) -> Array:
+        return soft_threshold(E, lam * mu * scale)
+
+    p = outcome.proof
+    return Solved(L, split, p.objective, p.gap, outcome.status, outcome.trace, lam, mu, rank=L.rank)
+
+
+def solve_srmf(task: Task, *, factored: bool = False, rank: int | None = None) -> Solved:
+    """Smooth matrix completion, as the paper writes it or as Kong et al. do."""
+    _without_delta(task, "srmf")
+    R, O = task.readings.astype(np.float64), task.observed
+    lam = 0.01 if task.lam is None else task.lam
+    mu = np.nan
+    if factored:
+        rank = max(1, min(R.shape) // 10) if rank is None else rank
+        return _uncertified(
+            run(FactoredSmoothSolver(R, O, lam=lam, rank=rank, seed=task.seed), task.limits),
+            lambda E, _, __: np.zeros_like(E),
+            (lam, mu),
+        )
+    mu = task.default_mu if task.mu is None else task.mu
+    outcome = run(SmoothSolver(R, O, lam=lam, mu=mu), task.limits)
+    return _uncertified(outcome, lambda E, _, __: np.zeros_like(E), (lam, mu))
+
+
+def solve_oracle(
+    task: Task,
+    *,
+    support: Any = None,
+    space: tuple[Any, Any] | None = None,
+    rank: int | None = None,
+) -> Solved:
+    """Least squares, told where the anomalies are, and the spaces or the rank of L."""
+    _without_delta(task, "oracle")
+    R, O = task.readings.astype(np.float64), task.observed
+    known = np.zeros(R.shape, bool) if support is None else np.asarray(support)
+    if known.shape != R.shape or known.dtype != np.bool_:
+        msg = f"support must be a boolean mask of shape {R.shape}"
+        raise ValueError(msg)
+    clean = O & ~known
+
+    def split(E: Array, _: Array, block: slice) -> Array:
+        anomalies: Array = E * known[block]
+        return anomalies
+
+    weights = (np.nan, np.nan)
+    if space is not None:
+        U, V = (np.asarray(side, dtype=np.float64) for side in space)
+        return _uncertified(run(OracleSolver(R, clean, (U, V)), task.limits), split, weights)
+    if rank is not None:
+        return _uncertified(run(KnownRankSolver(R, clean, rank=rank), task.limits), split, weights)
+    msg = "the oracle has to be told space=(U, V), with U slots × r and V nodes × r, or rank="
+    raise ValueError(msg)
+
+
+def _uncertified(outcome: Outcome[Any, Any], split: Split, weights: tuple[float, float]) -> Solved:
+    L: LowRank = outcome.state.L
+    p, trace = outcome.proof, outcome.trace
+    return Solved(L, split, p.objective, np.nan, outcome.status, trace, *weights, rank=L.rank)
+
+
+def _without_delta(task: Task, method: str) -> None:
+    if task.delta is not None:
+        msg = f"delta is for ls, apg and mc; {method} has no such form here"
+        raise ValueError(msg)
+
+
+def debiased(task: Task, solved: Solved) -> Solved:
+    """The solution refitted without shrinkage, on its support and the rank found."""
+    found = refit(task.readings, task.observed, solved.low_rank, noise=task.noise, seed=task.seed)
+
+    def split(E: Array, scale: Array, _: slice) -> Array:
+        return np.where(np.abs(E) > found.threshold * scale, E, 0.0)
+
+    return replace(solved, low_rank=found.low_rank, split=split, rank=found.rank)
+
+
+@dataclass(frozen=True)
+class Method:
+    """One row of the table of methods: how it solves, which options it takes, its limit."""
+
+    solve: Callable[..., Solved]
+    max_iter: int
+    options: tuple[str, ...] = ()
+    scaled: bool = True  # does it work on centred and scaled readings?
+    debias: bool = False  # can its solution be refitted?
+
+
+METHODS = {
+    "ls": Method(solve_ls, 1000, debias=True),
+    "apg": Method(solve_apg, 5000, debias=True),
+    "mc": Method(solve_mc, 1000),
+    "srmf": Method(solve_srmf, 2000, options=("factored", "rank")),
+    "oracle": Method(solve_oracle, 1000, options=("support", "space", "rank"), scaled=False),
+}
