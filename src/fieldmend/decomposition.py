@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -133,7 +133,8 @@ def decompose(  # noqa: PLR0913  (the options are the public contract)
     ``ls``: O(T·N·r) an iteration and about three times the memory of X, results included.
     """
     row = _row(method, options, debias=debias)
-    _check_weights(lam=lam, mu=mu, delta=delta, tol=tol)
+    numbers = {"lam": lam, "mu": mu, "delta": delta, "tol": tol}
+    _check_numbers(**numbers, max_iter=max_iter, max_seconds=max_seconds)
     X, O = _validated(X, observed)
     scaling = Scaling.of(X, O, center=center and row.scaled, scale=scale and row.scaled)
     R = scaling.apply(X, O)
@@ -156,19 +157,15 @@ def decompose(  # noqa: PLR0913  (the options are the public contract)
 def _measured(
     R: Array, O: Mask, scaling: Scaling, *, seed: int, scale: bool
 ) -> tuple[Array, Scaling, float, LowRank | None]:
-    """The noise; nodes rescaled to have it alike; an L to start from."""
-    wide = R.shape[0] < R.shape[1]
-    if wide:
-        found = estimate_noise(np.ascontiguousarray(R.T), np.ascontiguousarray(O.T), seed=seed)
-        start = None if found.start is None else found.start.transposed()
-    else:
-        found = estimate_noise(R, O, seed=seed)
-        start = found.start
-    if not scale or wide:
-        return R, scaling, found.level, start
-    even = scaling.weighted(found.nodes)
-    R *= scaling.scale / even.scale
-    return R, even, found.level, None if start is None else scaling.rebase(start, even)
+    """The noise; nodes reweighted to have it alike, if scaling is wanted; an L to start from."""
+    if not scale or R.shape[0] < R.shape[1]:  # weights are for nodes, not for slots
+        wide = R.shape[0] < R.shape[1]
+        R_, O_ = (np.ascontiguousarray(R.T), np.ascontiguousarray(O.T)) if wide else (R, O)
+        level = estimate_noise(R_, O_, seed=seed).level
+        return R, scaling, level, None
+    noise = estimate_noise(R, O, seed=seed)
+    R /= noise.weight.astype(R.dtype)
+    return R, replace(scaling, scale=scaling.scale * noise.weight), noise.level, noise.start
 
 
 def _row(method: str, options: dict[str, Any], *, debias: bool) -> Method:
@@ -227,13 +224,17 @@ def _validated(X: Any, observed: Any) -> tuple[Array, Mask]:
     return X, O
 
 
-def _check_weights(**weights: float | None) -> None:
-    for name, value in weights.items():
-        if value is not None and not value > 0:
-            msg = f"{name} must be a positive number, not {value!r}"
+def _check_numbers(**given: float | None) -> None:
+    """Weights, tolerance and limits: positive, and such that their squares are finite."""
+    for name, value in given.items():
+        if value is not None and not 1e-100 <= value <= 1e100:
+            msg = f"{name} must be a positive number between 1e-100 and 1e100, not {value!r}"
             raise ValueError(msg)
-    if weights["mu"] is not None and weights["delta"] is not None:
+    if given["mu"] is not None and given["delta"] is not None:
         msg = "give mu or delta, not both: each fixes how closely the readings are fitted"
+        raise ValueError(msg)
+    if given["max_iter"] is not None and given["max_iter"] < 1:
+        msg = f"max_iter must be at least 1, not {given['max_iter']!r}"
         raise ValueError(msg)
 
 
@@ -249,7 +250,10 @@ def _check_size(R: Array) -> None:
         raise ValueError(msg)
 
 
-def _rebased(warm: Decomposition, scaling: Scaling, shape: tuple[int, ...]) -> LowRank:
+def _rebased(warm: Any, scaling: Scaling, shape: tuple[int, ...]) -> LowRank:
+    if not isinstance(warm, Decomposition):
+        msg = f"warm_start must be the result of an earlier decompose, not {type(warm).__name__}"
+        raise ValueError(msg)
     if warm.estimate.shape != shape:
         msg = f"warm_start is for shape {warm.estimate.shape}, X has shape {shape}"
         raise ValueError(msg)

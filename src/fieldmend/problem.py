@@ -251,14 +251,6 @@ class Scaling:
             out[block] = L.left[block] @ right + self.center
         return out
 
-    def weighted(self, noise: Array) -> Scaling:
-        """Nodes scaled so that the noise, given in this scaling, is the same in all.
-
-        Bounded to a factor of five either way: a node is never silenced, nor left to rule.
-        """
-        relative = noise / np.median(noise)
-        return Scaling(self.center, self.scale * np.clip(relative, 0.2, 5.0))
-
     def rebase(self, L: LowRank, other: Scaling) -> LowRank:
         """L, given in this scaling, in another one."""
         shift = (self.center - other.center) / other.scale

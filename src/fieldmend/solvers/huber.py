@@ -138,7 +138,7 @@ class HuberSolver:
         start: LowRank | None = None,
         level: float = 0.0,
         seed: int = 0,
-        fall: float = 0.25,
+        fall: float = 0.5,
     ) -> None:
         self.problem = problem
         self.start, self.level = start, level
@@ -153,14 +153,19 @@ class HuberSolver:
         slots, nodes = self.problem.shape
         dtype: type[np.floating[Any]] = np.float32 if self.single else np.float64
         if self.start is not None:
-            L = self.start.orthonormal()
-            inner = Inner(*[float((L.left**2).sum())] * 3)
-            basis: Array = self._basis(L.right, L.rank).astype(dtype)
-            L = L.astype(dtype)
-            return State(L, L, basis, max(self.problem.mu, self.level), inner=inner)
+            return self.at(self.start, max(self.problem.mu, self.level))
         zero = LowRank.zero(slots, nodes, dtype)
         basis = self._basis(np.zeros((nodes, 0)), 4).astype(dtype)
         return State(zero, zero, basis, max(self.problem.mu, 0.5 * self._norm(basis)))
+
+    def at(self, L: LowRank, mu: float) -> State:
+        """The state of a fresh start from L at this μ."""
+        dtype: type[np.floating[Any]] = np.float32 if self.single else np.float64
+        L = L.orthonormal()
+        inner = Inner(*[float((L.left**2).sum())] * 3)
+        basis: Array = self._basis(L.right, L.rank).astype(dtype)
+        L = L.astype(dtype)
+        return State(L, L, basis, mu, inner=inner)
 
     def step(self, state: State) -> State:
         """One sweep, one proximal step within the subspace, one look at curvature and gap."""

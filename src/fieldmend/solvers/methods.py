@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-import scipy.optimize
 
 from fieldmend.engine import blocks
 from fieldmend.problem import LowRank, Problem, Scaling, default_lam, spectral_edge
@@ -135,17 +134,45 @@ def _solve_delta(
         lam = default_lam(task.readings.shape, task.rate) if task.lam is None else task.lam
         zero = np.linalg.norm(task.readings) + np.abs(task.readings).max() / min(lam, 1e300)
         return solve(max(2.0 * float(zero), 1e-12), None, task.limits)[0]
-    low = high = float(np.log(mu))
-    while excess(low) > 0:
-        low -= 2.0
-    while excess(high) < 0:
-        high += 1.0
-    root = scipy.optimize.brentq(excess, low, high, xtol=1e-4) if high > low else low
-    while True:
+    root = _root(excess, float(np.log(mu)))
+    for _ in range(100):
         root -= 1e-4
         solved, warm[0] = solve(float(np.exp(root)), warm[0], task.limits)
-        if _residual(task, solved) <= delta or root < low - 2.0:
+        if _residual(task, solved) <= delta:
             return solved
+    return solved
+
+
+def _root(f: Callable[[float], float], x: float) -> float:
+    """The zero of a rising function whose every value is dear and a little uncertain.
+
+    Brackets by steps, then the Illinois form of regula falsi; no point is asked for twice.
+    """
+    y = f(x)
+    other, step = x, -2.0 if y > 0 else 1.0
+    f_other = y
+    for _ in range(40):
+        other += step
+        f_other = f(other)
+        if f_other * y <= 0:
+            break
+        x, y = other, f_other
+    else:
+        msg = "no mu gives this delta within working precision: take a larger delta"
+        raise ValueError(msg)
+    for _ in range(40):
+        if abs(other - x) < 1e-4 or y == 0.0:
+            break
+        middle = x - y * (other - x) / (f_other - y)
+        f_middle = f(middle)
+        if f_middle * y < 0:
+            other, f_other = x, y
+        else:
+            f_other /= 2
+        x, y = middle, f_middle
+        if abs(y) < 1e-5:
+            break
+    return min(x, other) if y > 0 else x
 
 
 def _residual(task: Task, solved: Solved) -> float:
@@ -176,6 +203,7 @@ def solve_srmf(task: Task, *, factored: bool = False, rank: int | None = None) -
     mu = np.nan
     if factored:
         rank = max(1, min(R.shape) // 10) if rank is None else rank
+        _check_rank(rank, R.shape)
         return _uncertified(
             run(FactoredSmoothSolver(R, O, lam=lam, rank=rank, seed=task.seed), task.limits),
             lambda E, _, __: np.zeros_like(E),
@@ -201,6 +229,9 @@ def solve_oracle(
         msg = f"support must be a boolean mask of shape {R.shape}"
         raise ValueError(msg)
     clean = O & ~known
+    if not clean.any():
+        msg = "support covers every observed reading: nothing is left to fit"
+        raise ValueError(msg)
 
     def split(E: Array, _: Array, block: slice) -> Array:
         anomalies: Array = E * known[block]
@@ -209,8 +240,14 @@ def solve_oracle(
     weights = (np.nan, np.nan)
     if space is not None:
         U, V = (np.asarray(side, dtype=np.float64) for side in space)
+        fits = U.ndim == V.ndim == 2 and (len(U), len(V)) == R.shape and U.shape[1] == V.shape[1]
+        if not fits or not (np.isfinite(U).all() and np.isfinite(V).all()):
+            slots, nodes = R.shape
+            msg = f"space must be finite arrays (U, V), {slots} × r and {nodes} × r"
+            raise ValueError(msg)
         return _uncertified(run(OracleSolver(R, clean, (U, V)), task.limits), split, weights)
     if rank is not None:
+        _check_rank(rank, R.shape)
         return _uncertified(run(KnownRankSolver(R, clean, rank=rank), task.limits), split, weights)
     msg = "the oracle has to be told space=(U, V), with U slots × r and V nodes × r, or rank="
     raise ValueError(msg)
@@ -219,7 +256,14 @@ def solve_oracle(
 def _uncertified(outcome: Outcome[Any, Any], split: Split, weights: tuple[float, float]) -> Solved:
     L: LowRank = outcome.state.L
     p, trace = outcome.proof, outcome.trace
-    return Solved(L, split, p.objective, np.nan, outcome.status, trace, *weights, rank=L.rank)
+    rank = min(L.rank, len(L.left), len(L.right))
+    return Solved(L, split, p.objective, np.nan, outcome.status, trace, *weights, rank=rank)
+
+
+def _check_rank(rank: int, shape: tuple[int, ...]) -> None:
+    if not 1 <= rank <= min(shape):
+        msg = f"rank must be between 1 and {min(shape)}, not {rank!r}"
+        raise ValueError(msg)
 
 
 def _without_delta(task: Task, method: str) -> None:

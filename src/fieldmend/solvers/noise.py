@@ -1,9 +1,10 @@
 """The size of the noise, from observed entries only: what the default μ is made of.
 
 Down the path of falling μ the recovered L explains more and more. At each level the shrinkage of L
-is undone (the shrunk residual overstates the noise several times) and the noise is read off what is
-left, by its median. The path ends where μ meets the spectral norm that such noise would have: every
-component above it is in L, everything below looks like noise.
+is undone (the shrunk residual overstates the noise several times), the noise is read off what is
+left, by its median, and the nodes are reweighted to have it alike: a node noisier than the rest
+would otherwise claim a component of L for its noise. The path ends where μ meets the spectral norm
+that such noise would have: every component above it is in L, everything below looks like noise.
 """
 
 from __future__ import annotations
@@ -27,11 +28,11 @@ _NORMAL = 1.4826  # median absolute deviation → standard deviation
 
 @dataclass(frozen=True)
 class Noise:
-    """Standard deviation of the noise, and the path's last iterate (None if slots were thinned)."""
+    """The noise's level once each node is divided by its weight, and the L that the path led to."""
 
     level: float
-    nodes: Array  # each node's own
-    start: LowRank | None
+    weight: Array  # per node, about its noise relative to the network's
+    start: LowRank | None  # of the weighted readings; None if slots were thinned
 
 
 def estimate_noise(readings: Array, observed: Mask, *, seed: int = 0) -> Noise:
@@ -50,29 +51,41 @@ def estimate_noise(readings: Array, observed: Mask, *, seed: int = 0) -> Noise:
         return Noise(1.0, np.ones(nodes), None)
     spread = _NORMAL * float(np.median(sizes))
     floor = 1e-6 * spread * edge
-    solver = HuberSolver(Problem(readings, observed, lam, floor), seed=seed)
-    state = solver.init()
-    mu = state.mu
+    problem = Problem(readings, observed, lam, floor)
+    solver = HuberSolver(problem, seed=seed)
+    state, weight = solver.init(), np.ones(nodes)
     while True:
+        mu = state.mu
         for _ in range(_STEPS):
             state = solver.step(replace(state, mu=mu, count=0))
-        level, each = _debiased_level(readings, observed, state.current, lam * mu)
-        end = max(edge * level, floor)
+        rest, factor = _debiased_residual(solver.problem, state.current, lam * mu)
+        level, each = _levels(rest, observed, factor)
+        # A node that seems free of noise must not rule the rest.
+        new = np.clip(weight * each / np.median(each), 0.1, 100.0)
+        solver.problem = replace(problem, readings=readings / new.astype(readings.dtype))
+        L = LowRank(state.current.left, state.current.right * (weight / new)[:, None])
+        weight, end = new, max(edge * level, floor)
         if mu <= _MET * end:
-            break
-        mu = max(_FALL * mu, end)
-    start = state.current if stride == 1 else None
-    smallest = 1e-6 * spread
-    return Noise(max(level, smallest), np.maximum(each, smallest), start)
+            return Noise(max(level, 1e-6 * spread), weight, L if stride == 1 else None)
+        state = solver.at(L, max(_FALL * mu, end))
 
 
-def _debiased_level(
-    readings: Array, observed: Mask, L: LowRank, threshold: float
-) -> tuple[float, Array]:
-    """Median size of P_O(R − L), of all and by node, once the shrinkage of L is undone.
+def _levels(rest: Array, observed: Mask, factor: float) -> tuple[float, Array]:
+    """The noise of the network and of each node."""
+    level = factor * _middle(rest[observed])
+    count = observed.sum(axis=0)
+    own = factor * np.array([_middle(rest[seen, n]) for n, seen in enumerate(observed.T)])
+    # A node's own median is as good as its readings are many: lean on the network's meanwhile.
+    each: Array = np.sqrt((count * own**2 + _POOLED * level**2) / (count + _POOLED))
+    return level, np.maximum(each, 1e-3 * level + 1e-300)
+
+
+def _debiased_residual(problem: Problem, L: LowRank, threshold: float) -> tuple[Array, float]:
+    """|R − L| once the shrinkage of L is undone, and the factor from its median to the noise.
 
     The shrinkage is a multiple of UVᵀ; least squares on the entries that fit says which.
     """
+    readings, observed = problem.readings, problem.observed
     slots, nodes = readings.shape
     size = np.linalg.norm(L.left, axis=0)
     unit = L.left[:, size > 0] / size[size > 0]
@@ -89,14 +102,8 @@ def _debiased_level(
     undo = along / curvature if curvature > 0 else 0.0
     left = L.left + undo * np.divide(L.left, size, out=np.zeros_like(L.left), where=size > 0)
     rest = np.abs(readings - left @ L.right.T)
-    count = observed.sum(axis=0)
-    freedom = 1.0 - L.rank * (slots + nodes - L.rank) / max(int(count.sum()), 1)
-    factor = _NORMAL / float(np.sqrt(max(freedom, 0.25)))
-    level = factor * _middle(rest[observed])
-    own = np.array([_middle(rest[observed[:, n], n]) for n in range(nodes)])
-    # A node's own median is as good as its readings are many: lean on the network's meanwhile.
-    each = np.sqrt((count * (factor * own) ** 2 + _POOLED * level**2) / (count + _POOLED))
-    return level, each
+    freedom = 1.0 - L.rank * (slots + nodes - L.rank) / max(int(observed.sum()), 1)
+    return rest, _NORMAL / float(np.sqrt(max(freedom, 0.25)))
 
 
 def _middle(sizes: Array) -> float:
@@ -106,5 +113,6 @@ def _middle(sizes: Array) -> float:
     """
     if not sizes.size:
         return 0.0
-    median, upper = np.quantile(sizes, (0.5, 0.8))
-    return float(max(median, 0.5 * upper / 1.9))
+    half, fifth = len(sizes) // 2, (4 * len(sizes)) // 5
+    ordered = np.partition(sizes, (half, fifth))
+    return float(max(ordered[half], 0.5 * ordered[fifth] / 1.9))
