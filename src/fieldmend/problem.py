@@ -63,7 +63,7 @@ class LowRank:
         """
         Q, K = np.linalg.qr(self.left.astype(np.float64))
         P, H = np.linalg.qr(self.right.astype(np.float64))
-        U, s, Vt = np.linalg.svd(K @ H.T)
+        U, s, Vt = np.linalg.svd(K @ H.T, full_matrices=False)
         kept = s > np.finfo(np.float64).eps * max(s[0], 1e-300) if len(s) else np.zeros(0, bool)
         return LowRank(Q @ (U * s)[:, kept], P @ Vt.T[:, kept])
 

@@ -161,8 +161,8 @@ def _root(f: Callable[[float], float], x: float) -> float:
         msg = "no mu gives this delta within working precision: take a larger delta"
         raise ValueError(msg)
     for _ in range(40):
-        if abs(other - x) < 1e-4 or y == 0.0:
-            break
+        if abs(other - x) < 1e-4:
+            return min(x, other)
         middle = x - y * (other - x) / (f_other - y)
         f_middle = f(middle)
         if f_middle * y < 0:
@@ -172,7 +172,7 @@ def _root(f: Callable[[float], float], x: float) -> float:
         x, y = middle, f_middle
         if abs(y) < 1e-5:
             break
-    return min(x, other) if y > 0 else x
+    return x
 
 
 def _residual(task: Task, solved: Solved) -> float:
@@ -239,13 +239,8 @@ def solve_oracle(
 
     weights = (np.nan, np.nan)
     if space is not None:
-        U, V = (np.asarray(side, dtype=np.float64) for side in space)
-        fits = U.ndim == V.ndim == 2 and (len(U), len(V)) == R.shape and U.shape[1] == V.shape[1]
-        if not fits or not (np.isfinite(U).all() and np.isfinite(V).all()):
-            slots, nodes = R.shape
-            msg = f"space must be finite arrays (U, V), {slots} × r and {nodes} × r"
-            raise ValueError(msg)
-        return _uncertified(run(OracleSolver(R, clean, (U, V)), task.limits), split, weights)
+        solver = OracleSolver(R, clean, _checked_space(space, R.shape))
+        return _uncertified(run(solver, task.limits), split, weights)
     if rank is not None:
         _check_rank(rank, R.shape)
         return _uncertified(run(KnownRankSolver(R, clean, rank=rank), task.limits), split, weights)
@@ -258,6 +253,17 @@ def _uncertified(outcome: Outcome[Any, Any], split: Split, weights: tuple[float,
     p, trace = outcome.proof, outcome.trace
     rank = min(L.rank, len(L.left), len(L.right))
     return Solved(L, split, p.objective, np.nan, outcome.status, trace, *weights, rank=rank)
+
+
+def _checked_space(space: Any, shape: tuple[int, ...]) -> tuple[Array, Array]:
+    sides = tuple(np.asarray(side, dtype=np.float64) for side in space)
+    shapes = [side.shape for side in sides]
+    r = shapes[0][1] if len(sides) == 2 and sides[0].ndim == 2 else 0
+    wanted = [(length, r) for length in shape]
+    if shapes != wanted or not 1 <= r <= min(shape) or not all(np.isfinite(s).all() for s in sides):
+        msg = f"space must be finite arrays (U, V), {shape[0]} × r and {shape[1]} × r"
+        raise ValueError(msg)
+    return sides[0], sides[1]
 
 
 def _check_rank(rank: int, shape: tuple[int, ...]) -> None:

@@ -21,7 +21,8 @@ from fieldmend.solvers.huber import HuberSolver
 _FALL = 0.5
 _MET = 1.02  # μ this close to the noise's spectral norm has met it
 _STEPS = 4  # iterations a level; the path needs the residual's median, not an optimum
-_ENTRIES = 4e6  # larger readings are thinned to evenly spaced slots: the noise is the same
+_ENTRIES = 1e6  # larger readings are thinned to evenly spaced slots: the noise is the same
+_NONE = 1e-3  # share of the readings' spread below which noise is as good as none
 _POOLED = 10.0  # readings' worth of the network's level in each node's own
 _NORMAL = 1.4826  # median absolute deviation → standard deviation
 
@@ -38,10 +39,10 @@ class Noise:
 def estimate_noise(readings: Array, observed: Mask, *, seed: int = 0) -> Noise:
     """Standard deviation of the noise in scaled readings (zero where unobserved).
 
-    O(T·N·r) for a few dozen passes over at most 4e6 entries.
+    O(T·N·r) for a few dozen passes over at most 1e6 entries, or 1000 slots.
     """
     slots, nodes = readings.shape
-    stride = max(1, int(slots * nodes / _ENTRIES))
+    stride = max(1, int(slots * nodes / max(_ENTRIES, 1000 * nodes)))
     readings, observed = readings[::stride], observed[::stride]
     rate = float(observed.mean())
     lam, edge = default_lam(readings.shape, rate), spectral_edge(readings.shape, rate)
@@ -60,8 +61,9 @@ def estimate_noise(readings: Array, observed: Mask, *, seed: int = 0) -> Noise:
             state = solver.step(replace(state, mu=mu, count=0))
         rest, factor = _debiased_residual(solver.problem, state.current, lam * mu)
         level, each = _levels(rest, observed, factor)
+        own = np.maximum(each * weight, _NONE * spread)
         # A node that seems free of noise must not rule the rest.
-        new = np.clip(weight * each / np.median(each), 0.1, 100.0)
+        new = np.clip(own / np.median(own), 0.1, 100.0)
         solver.problem = replace(problem, readings=readings / new.astype(readings.dtype))
         L = LowRank(state.current.left, state.current.right * (weight / new)[:, None])
         weight, end = new, max(edge * level, floor)
@@ -77,7 +79,7 @@ def _levels(rest: Array, observed: Mask, factor: float) -> tuple[float, Array]:
     own = factor * np.array([_middle(rest[seen, n]) for n, seen in enumerate(observed.T)])
     # A node's own median is as good as its readings are many: lean on the network's meanwhile.
     each: Array = np.sqrt((count * own**2 + _POOLED * level**2) / (count + _POOLED))
-    return level, np.maximum(each, 1e-3 * level + 1e-300)
+    return level, each
 
 
 def _debiased_residual(problem: Problem, L: LowRank, threshold: float) -> tuple[Array, float]:

@@ -1,0 +1,36 @@
+"""All benchmarks, or those named: ``make bench``, ``make bench BENCH='speed scaling'``.
+
+speed    ls against the paper's algorithm, same problem, same certified gap
+scaling  time, memory and share of the GEMM rate from 10⁴ to 10⁶ slots
+peers    the libraries a user could take instead; makes their environments first
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+HERE = Path(__file__).parent
+SCRIPTS = {
+    "speed": [[HERE / "speed.py"]],
+    "scaling": [[HERE / "scaling.py"]],
+    "peers": [[HERE / "peers" / "run.py", "--setup"], [HERE / "peers" / "run.py"]],
+}
+
+
+def main(names: list[str]) -> int:
+    unknown = [name for name in names if name not in SCRIPTS]
+    if unknown:
+        print(f"no benchmark {', '.join(unknown)}; there are {', '.join(SCRIPTS)}")
+        return 2
+    for name in names or SCRIPTS:
+        for command in SCRIPTS[name]:
+            done = subprocess.run([sys.executable, *map(str, command)], check=False)
+            if done.returncode:
+                return done.returncode
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
