@@ -21,6 +21,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import scipy.linalg
+import scipy.sparse.linalg
 
 from fieldmend import prox
 from fieldmend.engine import blocks, sweep
@@ -162,15 +163,44 @@ class Problem:
             return (), (gram, np.vdot(C, R), smooth)
 
         _, (gram, inner, smooth) = sweep(kernel, self.readings, self.observed, L.left)
-        nodes = len(gram)
         # At the optimum r singular values equal μ: those just above are what L still lacks.
-        several = max(0, nodes - L.rank - 8)
-        values, vectors = scipy.linalg.eigh(
-            gram, subset_by_index=(several, nodes - 1), check_finite=False
-        )
+        values, vectors = largest_eigenpairs(gram, L.rank + 8)
         norm = float(np.sqrt(max(values[-1], 0.0)))
         excess = vectors[:, values > self.mu**2]
         return norm, excess, float(np.trace(gram)), float(inner), float(smooth)
+
+
+_DENSE = 1500  # nodes up to which a dense eigenproblem is cheap beside the sweep
+
+
+def largest_eigenpairs(gram: Array, count: int) -> tuple[Array, Array]:
+    """The largest eigenvalues (rising; the last is an upper bound) and their vectors.
+
+    A certificate must not rest on an iteration that could underestimate the norm. For many nodes
+    the eigenvalues come from Lanczos iteration, and a Cholesky factorisation of θI − gram, which
+    exists only if no eigenvalue is above θ, proves the bound; should it fail, the dense
+    eigenproblem is solved after all. O(N³/3) instead of O(4N³/3), and fast ones.
+    """
+    nodes = len(gram)
+    count = min(count, nodes)
+    if nodes > _DENSE:
+        some = min(count, 24)
+        start = np.full(nodes, 1.0 / np.sqrt(nodes))
+        values, vectors = scipy.sparse.linalg.eigsh(gram, k=some, which="LA", v0=start, tol=1e-8)
+        order = np.argsort(values)
+        values, vectors = values[order], vectors[:, order]
+        bound = values[-1] * (1 + 1e-7)
+        try:
+            scipy.linalg.cholesky(bound * np.eye(nodes) - gram, check_finite=False)
+        except np.linalg.LinAlgError:
+            pass
+        else:
+            values[-1] = bound
+            return values, vectors
+    values, vectors = scipy.linalg.eigh(
+        gram, subset_by_index=(nodes - count, nodes - 1), check_finite=False
+    )
+    return values, vectors
 
 
 def spectral_edge(shape: tuple[int, ...], rate: float) -> float:

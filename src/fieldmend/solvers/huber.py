@@ -32,6 +32,7 @@ from fieldmend.problem import Certificate, LowRank, Problem
 from fieldmend.prox import Array, Mask
 from fieldmend.solvers.loop import Progress
 
+_FALL = 0.5  # the factor by which μ falls during continuation
 _STAGE, _LONGEST_STAGE = 3, 30  # iterations between two falls of μ: at least, at most
 _STAGE_GAP = 0.2  # the gap at which a stage is done
 _EXACT = 1000  # nodes up to which the subspace grows along the readings' singular vectors
@@ -127,8 +128,6 @@ class HuberSolver:
         so that continuation is skipped).
     seed
         Of the random directions in which the subspace grows.
-    fall
-        The factor by which μ falls during continuation.
     """
 
     def __init__(
@@ -138,11 +137,9 @@ class HuberSolver:
         start: LowRank | None = None,
         level: float = 0.0,
         seed: int = 0,
-        fall: float = 0.5,
     ) -> None:
         self.problem = problem
         self.start, self.level = start, level
-        self.fall = fall
         self.rng = np.random.default_rng(seed)
         self.rate = max(float(problem.observed.mean()), 1e-12)
         self.single = problem.readings.size > _SMALL
@@ -180,7 +177,7 @@ class HuberSolver:
         state = replace(state, step=step, longest=longest, progress=progress)
         following = self._advance(state, sums, taken, overshot=overshot)
         if done and state.mu > self.problem.mu:
-            mu = max(self.problem.mu, self.fall * state.mu)
+            mu = max(self.problem.mu, _FALL * state.mu)
             following = replace(following, mu=mu, count=0)
         return following
 

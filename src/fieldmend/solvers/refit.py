@@ -29,6 +29,8 @@ _BETTER = 0.995  # a larger rank has to lower the hidden error by this factor
 _POOLED = 10.0  # readings' worth of the network's noise level in each node's own
 _MEAN = 1e-2  # prior precision of m_n: readings are centred already
 _LEAST = 1e-6  # noise level below which readings count as exact
+_ROUGH = Limits(tol=3e-3, max_iter=40)  # to compare ranks
+_FINE = Limits(tol=1e-4, max_iter=60)
 _ANNEAL = 0.7  # σ may fall by this factor an iteration, not faster
 
 
@@ -167,7 +169,8 @@ def refit(
     hidden = observed & (rng.random(observed.shape) < _HIDDEN)
     best, error, rank, failures = None, np.inf, 0, 0
     for candidate in _ranks(min(readings.shape), int(observed.sum()), readings.shape):
-        model = _fit(readings, observed & ~hidden, _truncated(solution, candidate, seed), noise)
+        start = _truncated(solution, candidate, seed)
+        model = _fit(readings, observed & ~hidden, start, noise, _ROUGH)
         missed = _hidden_error(readings, hidden, model)
         if missed < _BETTER * error:
             best, error, rank, failures = model, missed, candidate, 0
@@ -177,13 +180,14 @@ def refit(
                 break
     if best is None:
         return Refit(solution, solution.rank, np.full(readings.shape[1], 4 * noise))
-    model = _fit(readings, observed, best, noise)
+    model = _fit(readings, observed, best, noise, _FINE)
     return Refit(model.low_rank, rank, _crossing(model, readings))
 
 
-def _fit(readings: Array, observed: Mask, start: LowRank | Model, noise: float) -> Model:
-    solver = MixtureSolver(readings, observed, start, noise=noise)
-    return run(solver, Limits(tol=1e-4, max_iter=60)).state
+def _fit(
+    readings: Array, observed: Mask, start: LowRank | Model, noise: float, limits: Limits
+) -> Model:
+    return run(MixtureSolver(readings, observed, start, noise=noise), limits).state
 
 
 def _ranks(limit: int, entries: int, shape: tuple[int, int]) -> Iterator[int]:
@@ -191,7 +195,7 @@ def _ranks(limit: int, entries: int, shape: tuple[int, int]) -> Iterator[int]:
     rank = 1
     while rank <= max(1, limit // 2) and rank * sum(shape) <= max(entries, sum(shape)):
         yield rank
-        rank += max(1, rank // 5)
+        rank += max(1, rank // 3)
 
 
 def _truncated(solution: LowRank, rank: int, seed: int) -> LowRank:
