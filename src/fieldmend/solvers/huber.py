@@ -72,6 +72,7 @@ class State:
     inner: Inner = field(default_factory=Inner)
     expected: Expectation | None = None
     count: int = 0  # iterations at this μ
+    settled: bool = False  # near enough to the optimum at this μ for it to fall
     progress: Progress = field(default_factory=lambda: Progress(0.0, np.inf, 0))
 
     @property
@@ -155,31 +156,31 @@ class HuberSolver:
         basis = self._basis(np.zeros((nodes, 0)), 4).astype(dtype)
         return State(zero, zero, basis, max(self.problem.mu, 0.5 * self._norm(basis)))
 
-    def at(self, L: LowRank, mu: float) -> State:
+    def at(self, L: LowRank, mu: float, step: float = 1.0) -> State:
         """The state of a fresh start from L at this μ."""
         dtype: type[np.floating[Any]] = np.float32 if self.single else np.float64
         L = L.orthonormal()
         inner = Inner(*[float((L.left**2).sum())] * 3)
         basis: Array = self._basis(L.right, L.rank).astype(dtype)
         L = L.astype(dtype)
-        return State(L, L, basis, mu, inner=inner)
+        return State(L, L, basis, mu, step=step, inner=inner)
 
     def step(self, state: State) -> State:
         """One sweep, one proximal step within the subspace, one look at curvature and gap."""
         sums = self._sweep(state)
         taken = self._proximal(state, sums)
         progress = self._progress(state, sums, taken)
-        done = state.count + 1 >= (_STAGE if progress.gap < _STAGE_GAP else _LONGEST_STAGE)
+        settled = state.count + 1 >= (_STAGE if progress.gap < _STAGE_GAP else _LONGEST_STAGE)
         if state.mu > self.problem.mu:
             progress = replace(progress, gap=np.inf)  # of another problem
         step, longest = self._next_step(state, sums)
         overshot = longest < state.longest
         state = replace(state, step=step, longest=longest, progress=progress)
         following = self._advance(state, sums, taken, overshot=overshot)
-        if done and state.mu > self.problem.mu:
+        if settled and state.mu > self.problem.mu:
             mu = max(self.problem.mu, _FALL * state.mu)
             following = replace(following, mu=mu, count=0)
-        return following
+        return replace(following, settled=settled)
 
     def certify(self, state: State) -> tuple[State, Certificate]:
         """The problem's certificate; directions that it finds missing join the subspace."""

@@ -20,7 +20,7 @@ from fieldmend.solvers.huber import HuberSolver
 
 _FALL = 0.5
 _MET = 1.02  # μ this close to the noise's spectral norm has met it
-_STEPS = 4  # iterations a level; the path needs the residual's median, not an optimum
+_STEPS = 20  # iterations a level at most; the path needs the residual's median, not an optimum
 _ENTRIES = 1e6  # larger readings are thinned to evenly spaced slots: the noise is the same
 _NONE = 1e-3  # share of the readings' spread below which noise is as good as none
 _POOLED = 10.0  # readings' worth of the network's level in each node's own
@@ -57,8 +57,10 @@ def estimate_noise(readings: Array, observed: Mask, *, seed: int = 0) -> Noise:
     state, weight = solver.init(), np.ones(nodes)
     while True:
         mu = state.mu
-        for _ in range(_STEPS):
-            state = solver.step(replace(state, mu=mu, count=0))
+        for count in range(_STEPS):
+            state = solver.step(replace(state, mu=mu, count=count))
+            if state.settled:
+                break
         rest, factor = _debiased_residual(solver.problem, state.current, lam * mu)
         level, each = _levels(rest, observed, factor)
         own = np.maximum(each * weight, _NONE * spread)
@@ -69,7 +71,7 @@ def estimate_noise(readings: Array, observed: Mask, *, seed: int = 0) -> Noise:
         weight, end = new, max(edge * level, floor)
         if mu <= _MET * end:
             return Noise(max(level, 1e-6 * spread), weight, L if stride == 1 else None)
-        state = solver.at(L, max(_FALL * mu, end))
+        state = solver.at(L, max(_FALL * mu, end), state.step)
 
 
 def _levels(rest: Array, observed: Mask, factor: float) -> tuple[float, Array]:
