@@ -158,14 +158,16 @@ def _measured(
     R: Array, O: Mask, scaling: Scaling, *, seed: int, scale: bool
 ) -> tuple[Array, Scaling, float, LowRank | None]:
     """The noise; nodes reweighted to have it alike, if scaling is wanted; an L to start from."""
-    if not scale or R.shape[0] < R.shape[1]:  # weights are for nodes, not for slots
-        wide = R.shape[0] < R.shape[1]
-        R_, O_ = (np.ascontiguousarray(R.T), np.ascontiguousarray(O.T)) if wide else (R, O)
-        level = estimate_noise(R_, O_, seed=seed).level
-        return R, scaling, level, None
-    noise = estimate_noise(R, O, seed=seed)
-    R /= noise.weight.astype(R.dtype)
-    return R, replace(scaling, scale=scaling.scale * noise.weight), noise.level, noise.start
+    if scale:
+        noise = estimate_noise(R, O, seed=seed)
+        R /= noise.weight.astype(R.dtype)
+        return R, replace(scaling, scale=scaling.scale * noise.weight), noise.level, noise.start
+    if R.shape[0] >= R.shape[1]:
+        noise = estimate_noise(R, O, weigh=False, seed=seed)
+        return R, scaling, noise.level, noise.start
+    # Unscaled, nodes and slots play the same part: the transpose has to give the same.
+    noise = estimate_noise(R.T.copy(), O.T.copy(), weigh=False, seed=seed)
+    return R, scaling, noise.level, None if noise.start is None else noise.start.transposed()
 
 
 def _row(method: str, options: dict[str, Any], *, debias: bool) -> Method:
@@ -241,7 +243,7 @@ def _check_numbers(**given: float | None) -> None:
 def _check_size(R: Array) -> None:
     """Squares have to stay finite."""
     limit = 1e15 if R.dtype == np.float32 else 1e100
-    largest = float(np.abs(R).max())
+    largest = max(float(R.max()), -float(R.min()))
     if not largest < limit:
         msg = (
             f"readings of size {largest:.1e} cannot be squared safely in {R.dtype}: use "

@@ -224,6 +224,7 @@ def default_lam(shape: tuple[int, ...], rate: float) -> float:
 # Scaled readings beyond this are spikes whatever the field: the loss is linear there, so bounding
 # them leaves L as it is, and keeps one absurd value from drowning the objective.
 _ABSURD = 1e4
+_ENOUGH = 100_000  # slots for a median
 _NORMAL = 1.4826  # median absolute deviation → standard deviation, for normal data
 
 
@@ -240,9 +241,12 @@ class Scaling:
 
         A node without readings gets the other nodes' median centre and scale; a constant node,
         the median scale. A node of which more than half is one value (a light sensor's night) is
-        scaled by the readings that differ from it.
+        scaled by the readings that differ from it. Of very long records, evenly spaced slots
+        are enough.
         """
         nodes = X.shape[1]
+        thinned = slice(None, None, max(1, len(X) // _ENOUGH))
+        X, observed = X[thinned], observed[thinned]
         middle, width = np.zeros(nodes), np.full(nodes, np.nan)
         for n in range(nodes):
             x = X[observed[:, n], n].astype(np.float64) / 4  # 1e308 − (−1e308) overflows

@@ -343,7 +343,8 @@ class HuberSolver:
         nodes = self.problem.shape[1]
         if nodes > _EXACT:
             return self.rng.standard_normal((nodes, nodes // 2))
-        limit = 3.0 * float(np.sqrt(np.mean(self.problem.readings**2) / self.rate))
+        R = self.problem.readings
+        limit = 3.0 * float(np.sqrt(np.vdot(R, R) / R.size / self.rate))
 
         def kernel(R: Array) -> tuple[tuple[()], tuple[Any, ...]]:
             C = np.clip(R.astype(np.float64, copy=False), -limit, limit)

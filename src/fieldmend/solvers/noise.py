@@ -36,7 +36,7 @@ class Noise:
     start: LowRank | None  # of the weighted readings; None if slots were thinned
 
 
-def estimate_noise(readings: Array, observed: Mask, *, seed: int = 0) -> Noise:
+def estimate_noise(readings: Array, observed: Mask, *, weigh: bool = True, seed: int = 0) -> Noise:
     """Standard deviation of the noise in scaled readings (zero where unobserved).
 
     O(T·N·r) for a few dozen passes over at most 1e6 entries, or 1000 slots.
@@ -65,7 +65,7 @@ def estimate_noise(readings: Array, observed: Mask, *, seed: int = 0) -> Noise:
         level, each = _levels(rest, observed, factor)
         own = np.maximum(each * weight, _NONE * spread)
         # A node that seems free of noise must not rule the rest.
-        new = np.clip(own / np.median(own), 0.1, 100.0)
+        new = np.clip(own / np.median(own), 0.1, 100.0) if weigh else weight
         solver.problem = replace(problem, readings=readings / new.astype(readings.dtype))
         L = LowRank(state.current.left, state.current.right * (weight / new)[:, None])
         weight, end = new, max(edge * level, floor)
