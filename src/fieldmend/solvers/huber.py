@@ -334,6 +334,12 @@ class HuberSolver:
         return Q
 
     @cached_property
+    def _limit(self) -> float:
+        """Three times the readings' root mean square."""
+        R = self.problem.readings
+        return 3.0 * float(np.sqrt(np.vdot(R, R) / R.size / self.rate))
+
+    @cached_property
     def reserve(self) -> Array:
         """Directions for the subspace to grow in, the most promising first.
 
@@ -343,8 +349,7 @@ class HuberSolver:
         nodes = self.problem.shape[1]
         if nodes > _EXACT:
             return self.rng.standard_normal((nodes, nodes // 2))
-        R = self.problem.readings
-        limit = 3.0 * float(np.sqrt(np.vdot(R, R) / R.size / self.rate))
+        limit = self._limit
 
         def kernel(R: Array) -> tuple[tuple[()], tuple[Any, ...]]:
             C = np.clip(R.astype(np.float64, copy=False), -limit, limit)
@@ -355,11 +360,11 @@ class HuberSolver:
         return vectors
 
     def _norm(self, basis: Array) -> float:
-        """About ‖P_O R‖₂, from its image of the first basis."""
-        B = basis.astype(np.float64)
+        """About ‖P_O R‖₂ without the largest spikes, from the first basis's image."""
+        B, limit = basis.astype(np.float64), self._limit
 
         def kernel(R: Array) -> tuple[tuple[()], tuple[Any, ...]]:
-            image = R.astype(np.float64, copy=False) @ B
+            image = np.clip(R.astype(np.float64, copy=False), -limit, limit) @ B
             return (), (image.T @ image,)
 
         _, (gram,) = sweep(kernel, self.problem.readings)

@@ -19,7 +19,7 @@ from fieldmend.prox import Array, Mask
 from fieldmend.solvers.huber import HuberSolver
 
 _FALL = 0.5
-_MET = 1.02  # μ this close to the noise's spectral norm has met it
+_MET = 1.01  # μ this close to the noise's spectral norm has met it
 _STEPS = 20  # iterations a level at most; the path needs the residual's median, not an optimum
 _ENTRIES = 1e6  # larger readings are thinned to evenly spaced slots: the noise is the same
 _NONE = 1e-3  # share of the readings' spread below which noise is as good as none
