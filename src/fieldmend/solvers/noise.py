@@ -20,6 +20,7 @@ from fieldmend.solvers.huber import HuberSolver
 
 _FALL = 0.5
 _MET = 1.01  # μ this close to the noise's spectral norm has met it
+_LEVELS = 60  # far more than it takes
 _STEPS = 20  # iterations a level at most; the path needs the residual's median, not an optimum
 _ENTRIES = 1e6  # larger readings are thinned to evenly spaced slots: the noise is the same
 _NONE = 1e-3  # share of the readings' spread below which noise is as good as none
@@ -33,7 +34,7 @@ class Noise:
 
     level: float
     weight: Array  # per node, about its noise relative to the network's
-    start: LowRank | None  # of the weighted readings; None if slots were thinned
+    start: LowRank | None  # of the weighted readings; None if thinned or nearly noise-free
 
 
 def estimate_noise(readings: Array, observed: Mask, *, weigh: bool = True, seed: int = 0) -> Noise:
@@ -55,7 +56,7 @@ def estimate_noise(readings: Array, observed: Mask, *, weigh: bool = True, seed:
     problem = Problem(readings, observed, lam, floor)
     solver = HuberSolver(problem, seed=seed)
     state, weight = solver.init(), np.ones(nodes)
-    while True:
+    for _ in range(_LEVELS):
         mu = state.mu
         for count in range(_STEPS):
             state = solver.step(replace(state, mu=mu, count=count))
@@ -70,8 +71,11 @@ def estimate_noise(readings: Array, observed: Mask, *, weigh: bool = True, seed:
         L = LowRank(state.current.left, state.current.right * (weight / new)[:, None])
         weight, end = new, max(edge * level, floor)
         if mu <= _MET * end:
-            return Noise(max(level, 1e-6 * spread), weight, L if stride == 1 else None)
+            break
         state = solver.at(L, max(_FALL * mu, end), state.step)
+    # Without noise the path falls faster than its iterate can follow: no good start.
+    useful = stride == 1 and level > _NONE * spread
+    return Noise(max(level, 1e-6 * spread), weight, L if useful else None)
 
 
 def _levels(rest: Array, observed: Mask, factor: float) -> tuple[float, Array]:
