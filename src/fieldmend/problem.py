@@ -254,7 +254,7 @@ class Scaling:
             off = np.abs(x - middle[n])
             off = off[off > 0] if x.size and np.median(off) == 0 else off
             if off.size and np.median(off) > np.finfo(np.float64).tiny:
-                width[n] = min(4 * _NORMAL * float(np.median(off)), 1e307)
+                width[n] = min(4 * _NORMAL * float(np.median(off)), 1e300)
         middle = 4 * np.where(np.isfinite(middle), middle, np.nanmedian(middle))
         usual = float(np.nanmedian(width)) if np.isfinite(width).any() else 1.0
         width = np.where(np.isfinite(width), width, usual)

@@ -24,7 +24,7 @@ _LEVELS = 60  # far more than it takes
 _STEPS = 20  # iterations a level at most; the path needs the residual's median, not an optimum
 _ENTRIES = 1e6  # larger readings are thinned to evenly spaced slots: the noise is the same
 _NONE = 1e-3  # share of the readings' spread below which noise is as good as none
-_POOLED = 10.0  # readings' worth of the network's level in each node's own
+_POOLED = 30.0  # readings' worth of the network's level in each node's own
 _NORMAL = 1.4826  # median absolute deviation → standard deviation
 
 
@@ -66,7 +66,7 @@ def estimate_noise(readings: Array, observed: Mask, *, weigh: bool = True, seed:
         level, each = _levels(rest, observed, factor)
         own = np.maximum(each * weight, _NONE * spread)
         # A node that seems free of noise must not rule the rest.
-        new = np.clip(own / np.median(own), 0.1, 100.0) if weigh else weight
+        new = np.sqrt(weight * np.clip(own / np.median(own), 0.1, 100.0)) if weigh else weight
         solver.problem = replace(problem, readings=readings / new.astype(readings.dtype))
         L = LowRank(state.current.left, state.current.right * (weight / new)[:, None])
         weight, end = new, max(edge * level, floor)
