@@ -135,7 +135,7 @@ class Problem:
 
     def is_trivial(self) -> bool:
         """Is L = 0 optimal? It is, iff ‖P_O clip(R, ±d)‖₂ ≤ μ."""
-        return self._spectrum(LowRank.zero(*self.shape))[0] <= self.mu
+        return self._spectrum(LowRank.zero(*self.shape))[0] <= 1.0
 
     def certify(self, L: LowRank) -> Certificate:
         """Bound how far F(L) lies above the optimum.
@@ -145,29 +145,33 @@ class Problem:
         """
         norm, excess, size, inner, smooth = self._spectrum(L)
         objective = self.mu * L.nuclear_norm() + smooth
-        shrink = min(1.0, self.mu / norm) if norm > 0 else 1.0
+        shrink = 1.0 / max(norm, 1.0)
         dual = shrink * inner - 0.5 * shrink**2 * size
         gap = max(objective - dual, 0.0) / objective if objective > 0 else 0.0
         return Certificate(objective, gap, excess)
 
     def _spectrum(self, L: LowRank) -> tuple[float, Array, float, float, float]:
-        """‖C‖₂, directions beyond μ, ‖C‖_F², ⟨C, R⟩ and Σ h_d(R − L) in one sweep."""
-        d, right = self.threshold, L.right.T.astype(np.float64)
+        """‖C‖₂/μ, directions beyond μ, ‖C‖_F², ⟨C, R⟩ and Σ h_d(R − L) in one sweep.
+
+        C is divided by μ before it is squared: the square of a small one would underflow to 0, and
+        a norm of 0 would prove anything.
+        """
+        d, mu, right = self.threshold, self.mu, L.right.T.astype(np.float64)
 
         def kernel(R: Array, O: Mask, left: Array) -> tuple[tuple[()], tuple[object, ...]]:
             R = R.astype(np.float64, copy=False)
             E = (R - left.astype(np.float64, copy=False) @ right) * O
             C = np.clip(E, -d, d)
-            gram = C.T @ C
-            smooth = float(np.vdot(C, E)) - 0.5 * float(np.trace(gram))
-            return (), (gram, np.vdot(C, R), smooth)
+            inner, smooth = np.vdot(C, R), np.vdot(C, E) - 0.5 * np.vdot(C, C)
+            C /= mu
+            return (), (C.T @ C, inner, smooth)
 
         _, (gram, inner, smooth) = sweep(kernel, self.readings, self.observed, L.left)
         # At the optimum r singular values equal μ: those just above are what L still lacks.
         values, vectors = largest_eigenpairs(gram, L.rank + 8)
         norm = float(np.sqrt(max(values[-1], 0.0)))
-        excess = vectors[:, values > self.mu**2]
-        return norm, excess, float(np.trace(gram)), float(inner), float(smooth)
+        excess = vectors[:, values > 1.0]
+        return norm, excess, mu**2 * float(np.trace(gram)), float(inner), float(smooth)
 
 
 _DENSE = 1500  # nodes up to which a dense eigenproblem is cheap beside the sweep
