@@ -33,4 +33,3 @@ def write(name: str, rows: Sequence[Mapping[str, Any]], text: str) -> None:
         "",
     ]
     (RESULTS / f"{name}.md").write_text("\n".join(lines))
-    print("\n".join(lines))

@@ -21,6 +21,7 @@ products down to p of about 0.02.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -33,7 +34,7 @@ from fieldmend.prox import Array, Mask
 from fieldmend.solvers.loop import Progress
 
 _FALL = 0.5  # the factor by which μ falls during continuation
-_STAGE, _LONGEST_STAGE = 3, 30  # iterations between two falls of μ: at least, at most
+_STAGE, _LONGEST_STAGE = 2, 30  # iterations between two falls of μ: at least, at most
 _STAGE_GAP = 0.2  # the gap at which a stage is done
 _EXACT = 1000  # nodes up to which the subspace grows along the readings' singular vectors
 _SMALL = 2e5  # entries up to which single precision does not pay
@@ -81,7 +82,7 @@ class State:
         before, now = self.momentum
         return (before - 1.0) / now
 
-    @property
+    @cached_property
     def point(self) -> Inner:
         """⟨Y, L⟩ and ⟨Y, Y⟩ of the extrapolated point Y (as ``cross`` and ``now``)."""
         b, i = self.beta, self.inner
@@ -170,17 +171,30 @@ class HuberSolver:
         sums = self._sweep(state)
         taken = self._proximal(state, sums)
         progress = self._progress(state, sums, taken)
-        settled = state.count + 1 >= (_STAGE if progress.gap < _STAGE_GAP else _LONGEST_STAGE)
-        if state.mu > self.problem.mu:
-            progress = replace(progress, gap=np.inf)  # of another problem
         step, longest = self._next_step(state, sums)
-        overshot = longest < state.longest
-        state = replace(state, step=step, longest=longest, progress=progress)
-        following = self._advance(state, sums, taken, overshot=overshot)
-        if settled and state.mu > self.problem.mu:
-            mu = max(self.problem.mu, _FALL * state.mu)
-            following = replace(following, mu=mu, count=0)
-        return replace(following, settled=settled)
+        momentum = self._next_momentum(state, taken, overshot=longest < state.longest)
+        settled = state.count + 1 >= (_STAGE if progress.gap < _STAGE_GAP else _LONGEST_STAGE)
+        mu, count, dtype = state.mu, state.count + 1, state.basis.dtype
+        if mu > self.problem.mu:
+            progress = Progress(progress.objective, np.inf, progress.rank)  # of another problem
+            if settled:
+                mu, count = max(self.problem.mu, _FALL * mu), 0
+        elif dtype == np.float32 and progress.gap < _SINGLE_UNTIL:
+            dtype = np.dtype(np.float64)
+        return State(
+            current=taken.new.astype(dtype),
+            previous=state.current.astype(dtype),
+            basis=self._basis(taken.ritz, taken.new.rank).astype(dtype),
+            mu=mu,
+            momentum=momentum,
+            step=step,
+            longest=longest,
+            inner=taken.inner,
+            expected=_expect(state, sums, taken, momentum),
+            count=count,
+            settled=settled,
+            progress=progress,
+        )
 
     def certify(self, state: State) -> tuple[State, Certificate]:
         """The problem's certificate; directions that it finds missing join the subspace."""
@@ -290,30 +304,15 @@ class HuberSolver:
             return longest, min(longest, state.longest)
         return min(1.25 * state.step, state.longest), state.longest
 
-    def _advance(self, state: State, sums: Sums, taken: Step, *, overshot: bool) -> State:
-        """Momentum, restart, continuation, subspace and precision after a proximal step."""
-        new, point, beta = taken.new, state.point, state.beta
-        Y_new = (1 + beta) * taken.inner.cross - beta * taken.new_before
-        slope = Y_new - point.cross - taken.inner.now + taken.inner.cross  # ⟨Y − L₊, L₊ − L⟩
-        dtype = state.basis.dtype
-        uphill = slope > 20 * np.finfo(dtype).eps * taken.inner.now  # beyond rounding
+    def _next_momentum(self, state: State, taken: Step, *, overshot: bool) -> tuple[float, float]:
+        """Grow it, or restart where it points uphill: ⟨Y − L₊, L₊ − L⟩ > 0, beyond rounding."""
+        beta, inner = state.beta, taken.inner
+        Y_new = (1 + beta) * inner.cross - beta * taken.new_before
+        slope = Y_new - state.point.cross - inner.now + inner.cross
+        if overshot or slope > 20 * np.finfo(state.basis.dtype).eps * inner.now:
+            return 1.0, 1.0
         now = state.momentum[1]
-        momentum = (1.0, 1.0) if uphill or overshot else (now, 0.5 * (1 + np.sqrt(4 * now**2 + 1)))
-        if dtype == np.float32 and state.progress.gap < _SINGLE_UNTIL:
-            dtype = np.dtype(np.float64)
-        following = State(
-            current=new.astype(dtype),
-            previous=state.current.astype(dtype),
-            basis=self._basis(taken.ritz, new.rank).astype(dtype),
-            mu=state.mu,
-            momentum=momentum,
-            step=state.step,
-            longest=state.longest,
-            inner=taken.inner,
-            count=state.count + 1,
-            progress=state.progress,
-        )
-        return replace(following, expected=_expect(state, following, sums, taken))
+        return now, 0.5 * (1 + math.sqrt(4 * now**2 + 1))
 
     def _basis(self, directions: Array, rank: int) -> Array:
         """The first ``rank`` directions, the next few, and fresh ones where those run out."""
@@ -383,13 +382,15 @@ def _distance(state: State, taken: Step) -> float:
     return max(taken.inner.now - 2 * Y_new + state.point.now, 0.0)
 
 
-def _expect(state: State, following: State, sums: Sums, taken: Step) -> Expectation:
+def _expect(state: State, sums: Sums, taken: Step, momentum: tuple[float, float]) -> Expectation:
     """The linear model of the loss at the next extrapolated point Y₊, made at this one, Y."""
-    b, c = state.beta, following.beta
+    b, c = state.beta, (momentum[0] - 1.0) / momentum[1]
+    point, inner = state.point, taken.inner
     C_next = (1 + c) * taken.C_new - c * sums.C_current
-    Y_new = (1 + b) * taken.inner.cross - b * taken.new_before
-    Y_next = (1 + c) * Y_new - c * state.point.cross
-    distance = following.point.now - 2 * Y_next + state.point.now
+    Y_new = (1 + b) * inner.cross - b * taken.new_before
+    Y_next = (1 + c) * Y_new - c * point.cross
+    next_size = (1 + c) ** 2 * inner.now - 2 * c * (1 + c) * inner.cross + c**2 * inner.before
+    distance = next_size - 2 * Y_next + point.now
     return Expectation(sums.loss - C_next + sums.C_Y, max(distance, 0.0), state.mu)
 
 
