@@ -1,9 +1,10 @@
 """How `ls` grows with the number of slots: 500 nodes, float32, one process per size.
 
-``exponent``: slope of log seconds over log slots. ``peak``: the process's peak resident memory over
-what it held before, with X and the results, as a multiple of X. ``rate``: the share of the GEMM
-rate, measured in the same process, at which the sweeps' matrix products run, everything that is
-in a sweep counted in the time (``thin``: GEMM with the sweep's own shapes; ``square``: 2048³).
+Seconds are CPU seconds. ``exponent``: slope of log seconds over log slots. ``peak ÷ X``: the peak
+resident memory beyond what the process held before X was made, with X and the results, over the
+size of X. ``share``: the rate at which the sweeps' matrix products run, everything in a sweep
+counted in the time, over the GEMM rate measured in the same process (thin: with the sweep's own
+shapes; square: 2048³).
 """
 
 from __future__ import annotations
@@ -43,9 +44,9 @@ def gemm_rate(m: int, n: int, k: int) -> float:
     A, B = np.ones((m, k), np.float32), np.ones((k, n), np.float32)
     best = np.inf
     for _ in range(5):
-        start = time.perf_counter()
+        start = time.process_time()
         A @ B
-        best = min(best, time.perf_counter() - start)
+        best = min(best, time.process_time() - start)
     return 2 * m * n * k / best
 
 
@@ -66,9 +67,9 @@ class Meter:
             entries = this.problem.readings.size
             columns = state.current.rank * (1 if state.beta == 0 else 2)
             k = state.basis.shape[1]
-            start = time.perf_counter()
+            start = time.process_time()
             sums = plain(this, state)
-            self.seconds += time.perf_counter() - start
+            self.seconds += time.process_time() - start
             self.flops += 2.0 * entries * (columns + 2 * k)
             self.width = k
             return sums
@@ -86,9 +87,9 @@ def one(slots: int) -> dict[str, float]:
     before = peak_bytes()
     X = readings(slots)
     meter.watch(HuberSolver)
-    start = time.perf_counter()
+    start = time.process_time()
     out = fm.decompose(X)
-    seconds = time.perf_counter() - start
+    seconds = time.process_time() - start
     return {
         "slots": slots,
         "seconds": seconds,

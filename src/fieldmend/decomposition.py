@@ -273,9 +273,11 @@ def _finish(X: Array, O: Mask, scaling: Scaling, solved: Solved, method: str) ->
         )
     L = scaling.undo(solved.low_rank, X.dtype)
     S = np.empty_like(L)
+    largest = np.finfo(X.dtype).max
     for block in blocks(*X.shape):
-        E = np.where(O[block], X[block] - L[block], 0.0)
-        S[block] = solved.split(E, scaling.scale, block)
+        with np.errstate(over="ignore"):  # 1e308 − (−1e308)
+            E = np.where(O[block], X[block] - L[block], 0.0)
+            S[block] = solved.split(np.clip(E, -largest, largest), scaling.scale, block)
     return Decomposition(
         estimate=L,
         low_rank=L,

@@ -300,9 +300,9 @@ class Method:
 
 
 METHODS = {
-    "ls": Method(solve_ls, 1000, debias=True),
+    "ls": Method(solve_ls, 3000, debias=True),
     "apg": Method(solve_apg, 5000, debias=True),
-    "mc": Method(solve_mc, 1000),
+    "mc": Method(solve_mc, 3000),
     "srmf": Method(solve_srmf, 2000, options=("factored", "rank")),
     "oracle": Method(solve_oracle, 1000, options=("support", "space", "rank"), scaled=False),
 }

@@ -23,6 +23,7 @@ _MET = 1.01  # μ this close to the noise's spectral norm has met it
 _LEVELS = 60  # far more than it takes
 _STEPS = 20  # iterations a level at most; the path needs the residual's median, not an optimum
 _ENTRIES = 1e6  # larger readings are thinned to evenly spaced slots: the noise is the same
+_LEAST = 1e-4  # the least noise, as a share of the readings' spread: below, solving takes for ever
 _NONE = 1e-3  # share of the readings' spread below which noise is as good as none
 _POOLED = 30.0  # readings' worth of the network's level in each node's own
 _NORMAL = 1.4826  # median absolute deviation → standard deviation
@@ -48,11 +49,11 @@ def estimate_noise(readings: Array, observed: Mask, *, weigh: bool = True, seed:
     rate = float(observed.mean())
     lam, edge = default_lam(readings.shape, rate), spectral_edge(readings.shape, rate)
     sizes = np.abs(readings[observed])
-    sizes = sizes[sizes > 0]  # constant nodes say nothing of the noise
+    sizes = sizes[sizes > 1e-150]  # constant nodes say nothing of the noise
     if not sizes.size:
         return Noise(1.0, np.ones(nodes), None)
     spread = _NORMAL * float(np.median(sizes))
-    floor = 1e-6 * spread * edge
+    floor = _LEAST * spread * edge
     problem = Problem(readings, observed, lam, floor)
     solver = HuberSolver(problem, seed=seed)
     state, weight = solver.init(), np.ones(nodes)
@@ -75,7 +76,7 @@ def estimate_noise(readings: Array, observed: Mask, *, weigh: bool = True, seed:
         state = solver.at(L, max(_FALL * mu, end), state.step)
     # Without noise the path falls faster than its iterate can follow: no good start.
     useful = stride == 1 and level > _NONE * spread
-    return Noise(max(level, 1e-6 * spread), weight, L if useful else None)
+    return Noise(max(level, _LEAST * spread), weight, L if useful else None)
 
 
 def _levels(rest: Array, observed: Mask, factor: float) -> tuple[float, Array]:
