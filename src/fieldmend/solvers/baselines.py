@@ -245,6 +245,6 @@ class KnownRankSolver:
         pairs = (fixed[:, :, None] * fixed[:, None, :]).reshape(len(fixed), r * r)
         H = (O.astype(np.float64) @ pairs).reshape(-1, r, r)
         # A row with fewer readings than r has no unique fit: the least one, not a crash.
-        H = H + 1e-10 * np.trace(H.mean(axis=0)) / r * np.eye(r)
+        H = H + (1e-10 * np.trace(H.mean(axis=0)) / r or 1.0) * np.eye(r)
         half: Array = np.linalg.solve(H, (R @ fixed)[..., None])[..., 0]
         return half
