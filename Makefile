@@ -4,6 +4,9 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.setup-done
 BENCH  ?=
+# Small matrices on shared machines: a second BLAS thread waits more than it works.
+export OPENBLAS_NUM_THREADS ?= 1
+export OMP_NUM_THREADS ?= 1
 PYTEST ?=
 
 .DEFAULT_GOAL := help

@@ -228,6 +228,7 @@ def default_lam(shape: tuple[int, ...], rate: float) -> float:
 # Scaled readings beyond this are spikes whatever the field: the loss is linear there, so bounding
 # them leaves L as it is, and keeps one absurd value from drowning the objective.
 _ABSURD = 1e4
+LARGEST_SCALE = 1e307  # of a node; readings up to 1e308 then stay within the bound above
 _ENOUGH = 100_000  # slots for a median
 _NORMAL = 1.4826  # median absolute deviation → standard deviation, for normal data
 
@@ -258,7 +259,7 @@ class Scaling:
             off = np.abs(x - middle[n])
             off = off[off > 0] if x.size and np.median(off) == 0 else off
             if off.size and np.median(off) > np.finfo(np.float64).tiny:
-                width[n] = min(4 * _NORMAL * float(np.median(off)), 1e300)
+                width[n] = min(4 * _NORMAL * float(np.median(off)), LARGEST_SCALE)
         middle = 4 * np.where(np.isfinite(middle), middle, np.nanmedian(middle))
         usual = float(np.nanmedian(width)) if np.isfinite(width).any() else 1.0
         width = np.where(np.isfinite(width), width, usual)

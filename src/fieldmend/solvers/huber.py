@@ -38,7 +38,7 @@ _STAGE, _LONGEST_STAGE = 2, 30  # iterations between two falls of μ: at least, 
 _STAGE_GAP = 0.2  # the gap at which a stage is done
 _EXACT = 1000  # nodes up to which the subspace grows along the readings' singular vectors
 _SMALL = 2e5  # entries up to which single precision does not pay
-_SINGLE_UNTIL = 1e-4  # the gap at which single precision ends
+_SINGLE_UNTIL, _SINGLE_STEPS = 1e-4, 20  # the gap and the iterations at which it ends
 
 
 @dataclass(frozen=True)
@@ -179,7 +179,7 @@ class HuberSolver:
             progress = Progress(progress.objective, np.inf, progress.rank)  # of another problem
             if settled:
                 mu, count = max(self.problem.mu, _FALL * mu), 0
-        elif dtype == np.float32 and progress.gap < _SINGLE_UNTIL:
+        elif progress.gap < _SINGLE_UNTIL or count > _SINGLE_STEPS or _blind(state, sums):
             dtype = np.dtype(np.float64)
         return State(
             current=taken.new.astype(dtype),
@@ -295,9 +295,8 @@ class HuberSolver:
         e = state.expected
         if e is None or e.mu != state.mu:
             return state.step, 1.0 / self.rate
-        rounding = _ROUNDING[state.basis.dtype.name] * (sums.loss + state.point.now)
-        if e.distance <= rounding:
-            return state.step, state.longest
+        if _blind(state, sums):  # back to what is always safe
+            return max(1.0, 0.9 * state.step), state.longest
         curvature = 2.0 * (sums.loss - e.loss) / e.distance
         if curvature * state.step > 1.0:
             longest = max(1.0, 0.9 / curvature)
@@ -373,6 +372,13 @@ class HuberSolver:
 # Squared distances are differences of inner products: below this share of those, and of the loss,
 # they say nothing of the curvature any more.
 _ROUNDING = {"float32": 1e-5, "float64": 1e-12}
+
+
+def _blind(state: State, sums: Sums) -> bool:
+    """Whether the last two points are too close together to see the curvature between them."""
+    e = state.expected
+    scale = sums.loss + state.point.now
+    return e is not None and e.distance <= _ROUNDING[state.basis.dtype.name] * scale
 
 
 def _distance(state: State, taken: Step) -> float:
