@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from fieldmend.engine import blocks
-from fieldmend.problem import LARGEST_SCALE, LowRank, Scaling, spectral_edge
+from fieldmend.problem import LowRank, Scaling, spectral_edge
 from fieldmend.prox import Array, Mask
 from fieldmend.solvers.loop import Iteration, Limits, Status
 from fieldmend.solvers.methods import METHODS, Method, Solved, Task, debiased
@@ -160,10 +160,8 @@ def _measured(
     """The noise; nodes reweighted to have it alike, if scaling is wanted; an L to start from."""
     if scale:
         noise = estimate_noise(R, O, seed=seed)
-        with np.errstate(over="ignore"):
-            even = np.minimum(scaling.scale * noise.weight, LARGEST_SCALE)
-        R *= (scaling.scale / even).astype(R.dtype)
-        return R, replace(scaling, scale=even), noise.level, noise.start
+        R /= noise.weight.astype(R.dtype)
+        return R, replace(scaling, scale=scaling.scale * noise.weight), noise.level, noise.start
     if R.shape[0] >= R.shape[1]:
         noise = estimate_noise(R, O, weigh=False, seed=seed)
         return R, scaling, noise.level, noise.start

@@ -228,7 +228,7 @@ def default_lam(shape: tuple[int, ...], rate: float) -> float:
 # Scaled readings beyond this are spikes whatever the field: the loss is linear there, so bounding
 # them leaves L as it is, and keeps one absurd value from drowning the objective.
 _ABSURD = 1e4
-LARGEST_SCALE = 1e307  # of a node; readings up to 1e308 then stay within the bound above
+_LARGEST = 1e300  # readings beyond count as this: their differences, scaled, have to stay finite
 _ENOUGH = 100_000  # slots for a median
 _NORMAL = 1.4826  # median absolute deviation → standard deviation, for normal data
 
@@ -254,13 +254,13 @@ class Scaling:
         X, observed = X[thinned], observed[thinned]
         middle, width = np.zeros(nodes), np.full(nodes, np.nan)
         for n in range(nodes):
-            x = X[observed[:, n], n].astype(np.float64) / 4  # 1e308 − (−1e308) overflows
+            x = np.clip(X[observed[:, n], n].astype(np.float64), -_LARGEST, _LARGEST)
             middle[n] = np.median(x) if x.size else np.nan
             off = np.abs(x - middle[n])
             off = off[off > 0] if x.size and np.median(off) == 0 else off
             if off.size and np.median(off) > np.finfo(np.float64).tiny:
-                width[n] = min(4 * _NORMAL * float(np.median(off)), LARGEST_SCALE)
-        middle = 4 * np.where(np.isfinite(middle), middle, np.nanmedian(middle))
+                width[n] = _NORMAL * float(np.median(off))
+        middle = np.where(np.isfinite(middle), middle, np.nanmedian(middle))
         usual = float(np.nanmedian(width)) if np.isfinite(width).any() else 1.0
         width = np.where(np.isfinite(width), width, usual)
         return cls(
@@ -277,8 +277,8 @@ class Scaling:
         bound = _ABSURD if (self.scale != 1).any() else np.inf
         for block in blocks(*X.shape):
             x = np.where(observed[block], X[block], 0.0).astype(np.float64)
-            with np.errstate(over="ignore"):  # 1e308 over a small scale: bounded below
-                x = x / self.scale - self.center / self.scale
+            with np.errstate(over="ignore"):  # a large one over a small scale: bounded below
+                x = np.clip(x, -_LARGEST, _LARGEST) / self.scale - self.center / self.scale
             out[block] = np.clip(x, -bound, bound) * observed[block]
         return out
 
