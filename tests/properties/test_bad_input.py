@@ -300,6 +300,7 @@ huge = arrays(
 @example(X=np.full((2, 3), 5e-324), options="ls debiased")
 @example(X=np.array([[1e308, -1e308], [np.nan, 1.0]]), options="ls delta")
 @example(X=np.array([[0.0, 0.0], [0.0, 1e-160]]), options="ls literal")
+@example(X=np.array([[np.nan, 0.0]]), options="oracle")
 def test_anything_at_all(X, options):
     kept = X.copy()
     out = solve(X, max_iter=60, **OPTIONS[options])

@@ -1,22 +1,26 @@
 """One corrupted node leaves the others alone; one absurd reading, everything."""
 
 import numpy as np
+import pytest
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
 import fieldmend as fm
 
-few = settings(
-    max_examples=20, deadline=None, derandomize=True, phases=[Phase.explicit, Phase.generate]
-)
+
+def examples(count):
+    """The same ones in every run; a recipe is simple enough, so no time goes into simpler ones."""
+    phases = [Phase.explicit, Phase.generate]
+    return settings(max_examples=count, deadline=None, derandomize=True, phases=phases)
+
 
 recipes = st.fixed_dictionaries(
     {
-        "slots": st.integers(60, 120),
+        "slots": st.integers(80, 140),
         "nodes": st.integers(20, 30),
         "field": st.sampled_from(["low_rank", "temperature"]),
         "rank": st.integers(1, 4),
-        "sampling": st.floats(0.7, 1.0),
+        "sampling": st.floats(0.75, 1.0),
         "noise": st.floats(0.1, 1.0),
         "anomaly_rate": st.floats(0.0, 0.05),
         "seed": st.integers(0, 2**16),
@@ -38,7 +42,8 @@ BROKEN = {
     "huge": lambda rng, own, middle, size: 1e6 * rng.normal(size=len(own)),
     "1e30": lambda rng, own, middle, size: np.full(len(own), 1e30),
     "random 1e30": lambda rng, own, middle, size: 1e30 * rng.normal(size=len(own)),
-    "1e308": lambda rng, own, middle, size: 1e308 * rng.choice([-1.0, 1.0], len(own)),
+    "1e308": lambda rng, own, middle, size: 1e308 * (-1.0) ** np.arange(len(own)),
+    "random 1e308": lambda rng, own, middle, size: 1e308 * rng.choice([-1.0, 1.0], len(own)),
     "plausible": lambda rng, own, middle, size: middle + size * rng.normal(size=len(own)),
     "constant": lambda rng, own, middle, size: np.full(len(own), middle),
     "zero": lambda rng, own, middle, size: np.zeros(len(own)),
@@ -50,14 +55,10 @@ BROKEN = {
 }
 
 
-@few
-@given(
-    recipe=recipes,
-    kind=st.sampled_from(sorted(BROKEN)),
-    seed=st.integers(0, 99),
-    debias=st.booleans(),
-)
-def test_one_corrupted_node_leaves_the_others_alone(recipe, kind, seed, debias):
+@pytest.mark.parametrize("kind", BROKEN)
+@examples(5)
+@given(recipe=recipes, seed=st.integers(0, 99), debias=st.booleans())
+def test_one_corrupted_node_leaves_the_others_alone(kind, recipe, seed, debias):
     """Of 20 or more: the others move by 5 % of their scale at most (root mean square)."""
     X, rng = fm.simulate.network(**recipe).readings, np.random.default_rng(seed)
     scale, broken = spread(X), int(rng.integers(X.shape[1]))
@@ -74,7 +75,7 @@ def test_one_corrupted_node_leaves_the_others_alone(recipe, kind, seed, debias):
     assert np.isfinite(hurt.sparse).all()
 
 
-@few
+@examples(20)
 @given(
     recipe=recipes,
     value=st.sampled_from([1e3, -1e4, 1e30, -1e30, 1e300, 1.7e308, -1.7e308]),

@@ -24,6 +24,7 @@ from fieldmend.problem import LowRank
 from fieldmend.prox import Array, Mask
 from fieldmend.solvers.loop import Limits, Progress, run
 
+_ENOUGH = 5e5  # entries to choose the rank by; longer records are thinned to evenly spaced slots
 _HIDDEN = 0.1  # share of the readings hidden to choose the rank
 _BETTER = 0.995  # a larger rank has to lower the hidden error by this factor
 _POOLED = 10.0  # readings' worth of the network's noise level in each node's own
@@ -165,23 +166,40 @@ def refit(
 ) -> Refit:
     """Choose the rank by hidden readings, then fit with all of them."""
     solution = solution.orthonormal()
+    stride = max(1, int(readings.size / _ENOUGH))
+    best = _best_rank(
+        readings[::stride],
+        observed[::stride],
+        LowRank(solution.left[::stride], solution.right),
+        noise=noise,
+        seed=seed,
+    )
+    if best is None:
+        return Refit(solution, solution.rank, np.full(readings.shape[1], 4 * noise))
+    rank = best.progress.rank
+    start = best if stride == 1 else _truncated(solution, rank, seed)
+    model = _fit(readings, observed, start, noise, _FINE)
+    return Refit(model.low_rank, rank, _crossing(model, readings))
+
+
+def _best_rank(
+    readings: Array, observed: Mask, solution: LowRank, *, noise: float, seed: int
+) -> Model | None:
+    """The model of the rank that predicts hidden readings best."""
     rng = np.random.default_rng(seed)
     hidden = observed & (rng.random(observed.shape) < _HIDDEN)
-    best, error, rank, failures = None, np.inf, 0, 0
+    best, error, failures = None, np.inf, 0
     for candidate in _ranks(min(readings.shape), int(observed.sum()), readings.shape):
         start = _truncated(solution, candidate, seed)
         model = _fit(readings, observed & ~hidden, start, noise, _ROUGH)
         missed = _hidden_error(readings, hidden, model)
         if missed < _BETTER * error:
-            best, error, rank, failures = model, missed, candidate, 0
+            best, error, failures = model, missed, 0
         else:
             failures += 1
             if failures == 2:
                 break
-    if best is None:
-        return Refit(solution, solution.rank, np.full(readings.shape[1], 4 * noise))
-    model = _fit(readings, observed, best, noise, _FINE)
-    return Refit(model.low_rank, rank, _crossing(model, readings))
+    return best
 
 
 def _fit(
