@@ -107,16 +107,24 @@ BLOCK = 2**18 // NODES
 
 
 def main() -> None:
-    from table import write
-
-    found = []
+    found: list[dict[str, float]] = []
     for slots in SLOTS:
         done = subprocess.run(
             [sys.executable, __file__, str(slots)], check=True, capture_output=True, text=True
         )
         found.append(json.loads(done.stdout.splitlines()[-1]))
         print(found[-1], flush=True)
-    exponent = np.polyfit(np.log(SLOTS), np.log([f["seconds"] for f in found]), 1)[0]
+        store(found)
+
+
+def store(found: list[dict[str, float]]) -> None:
+    """The table of what was measured so far."""
+    from table import write
+
+    if len(found) < 2:
+        return
+    slots = [f["slots"] for f in found]
+    exponent = np.polyfit(np.log(slots), np.log([f["seconds"] for f in found]), 1)[0]
     rows = [
         {
             "slots": f["slots"],

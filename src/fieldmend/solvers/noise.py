@@ -20,6 +20,7 @@ from fieldmend.solvers.huber import HuberSolver
 
 _FALL = 0.5
 _MET = 1.01  # μ this close to the noise's spectral norm has met it
+_MARGIN = 1.01
 _LEVELS = 60  # far more than it takes
 _STEPS = 20  # iterations a level at most; the path needs the residual's median, not an optimum
 _ENTRIES = 1e6  # larger readings are thinned to evenly spaced slots: the noise is the same
@@ -74,6 +75,13 @@ def estimate_noise(readings: Array, observed: Mask, *, weigh: bool = True, seed:
         if mu <= _MET * end:
             break
         state = solver.at(L, max(_FALL * mu, end), state.step)
+    # Anomalies, clipped at two standard deviations, are part of what μ has to hold down: in a long
+    # record the noise's singular values lie so close together that 2 % decide over all of them.
+    held = np.minimum(factor / _NORMAL * rest[observed], 2 * level)
+    level = max(level, _MARGIN * float(np.sqrt(np.mean(held**2))))
+    # A node whose noise was underrated by chance must not stick out of them either.
+    doubt = 3.5 / np.sqrt(max(float(np.median(observed.sum(axis=0))), 1.0))
+    level *= 1.0 + max(0.0, doubt - np.sqrt(nodes / slots))
     # Without noise the path falls faster than its iterate can follow: no good start.
     useful = stride == 1 and level > _NONE * spread
     return Noise(max(level, _LEAST * spread), weight, L if useful else None)
