@@ -109,3 +109,18 @@ def test_a_node_or_a_slot_without_readings():
     seen = np.arange(120) != 33
     part = np.ix_(seen, others)
     assert naive.nse(out.estimate[part], net.truth[part]) < 1e-3
+
+
+@pytest.mark.parametrize("value", [1e3, 1e30])
+def test_one_absurd_reading_hides_no_other(value):
+    """How large the largest reading is says nothing of the others."""
+    net = fm.simulate.network(
+        87, 21, field="temperature", sampling=1.0, anomaly_rate=0.037, noise=1.0, seed=1
+    )
+    X = net.readings.copy()
+    t, n = np.argwhere(~net.support)[7]
+    X[t, n] = value
+    clean = fm.decompose(net.readings, debias=True)
+    hurt = fm.decompose(X, debias=True)
+    assert hurt.sparse[t, n] == pytest.approx(value, rel=0.1)
+    assert score(hurt, net).hits >= 0.95 * score(clean, net).hits

@@ -146,9 +146,10 @@ class Problem:
         norm, excess, size, inner, smooth = self._spectrum(L)
         objective = self.mu * L.nuclear_norm() + smooth
         shrink = 1.0 / max(norm, 1.0)
-        dual = shrink * inner - 0.5 * shrink**2 * size
+        # Y = 0 is feasible too: the optimum is never below 0, whatever rounding says.
+        dual = max(shrink * inner - 0.5 * shrink**2 * size, 0.0)
         gap = max(objective - dual, 0.0) / objective if objective > 0 else 0.0
-        return Certificate(objective, gap, excess)
+        return Certificate(float(objective), float(gap), excess)
 
     def _spectrum(self, L: LowRank) -> tuple[float, Array, float, float, float]:
         """‖C‖₂/μ, directions beyond μ, ‖C‖_F², ⟨C, R⟩ and Σ h_d(R − L) in one sweep.
@@ -278,7 +279,7 @@ class Scaling:
         for block in blocks(*X.shape):
             x = np.where(observed[block], X[block], 0.0).astype(np.float64)
             with np.errstate(over="ignore"):  # a large one over a small scale: bounded below
-                x = np.clip(x, -_LARGEST, _LARGEST) / self.scale - self.center / self.scale
+                x = (np.clip(x, -_LARGEST, _LARGEST) - self.center) / self.scale
             out[block] = np.clip(x, -bound, bound) * observed[block]
         return out
 

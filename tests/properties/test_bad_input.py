@@ -301,6 +301,7 @@ huge = arrays(
 @example(X=np.array([[1e308, -1e308], [np.nan, 1.0]]), options="ls delta")
 @example(X=np.array([[0.0, 0.0], [0.0, 1e-160]]), options="ls literal")
 @example(X=np.array([[np.nan, 0.0]]), options="oracle")
+@example(X=np.array([[2e9, 1.5e-299], [2e9, 0.0]]), options="apg")
 def test_anything_at_all(X, options):
     kept = X.copy()
     out = solve(X, max_iter=60, **OPTIONS[options])

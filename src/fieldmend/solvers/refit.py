@@ -70,7 +70,7 @@ class MixtureSolver:
     ) -> None:
         self.readings, self.observed = readings, observed
         self.start, self.noise = start, noise
-        self.width = 2.0 * float(np.abs(readings).max(initial=0.0)) + 1e-300
+        self.width = _width(readings, observed)
 
     def init(self) -> Model:
         """The start, balanced so that b_t has unit variance; certain of itself."""
@@ -179,7 +179,7 @@ def refit(
     rank = best.progress.rank
     start = best if stride == 1 else _truncated(solution, rank, seed)
     model = _fit(readings, observed, start, noise, _FINE)
-    return Refit(model.low_rank, rank, _crossing(model, readings))
+    return Refit(model.low_rank, rank, _crossing(model, _width(readings, observed)))
 
 
 def _best_rank(
@@ -238,9 +238,15 @@ def _hidden_error(readings: Array, hidden: Mask, model: Model) -> float:
     return float(missed[: max(1, int(0.9 * len(missed)))].mean()) if len(missed) else np.inf
 
 
-def _crossing(model: Model, readings: Array) -> Array:
+def _width(readings: Array, observed: Mask) -> float:
+    """The range over which anomalies are taken to lie; one absurd reading must not stretch it."""
+    sizes = np.abs(readings[:: max(1, int(readings.size / _ENOUGH))])
+    seen = sizes[observed[:: max(1, int(readings.size / _ENOUGH))]]
+    return 2.0 * float(np.quantile(seen, 0.995)) + 1e-300 if seen.size else 1.0
+
+
+def _crossing(model: Model, width: float) -> Array:
     """The residual at which noise and anomaly are equally likely."""
-    width = 2.0 * float(np.abs(readings).max(initial=0.0)) + 1e-300
     odds = model.good * width / ((1 - model.good) * np.sqrt(2 * np.pi) * model.noise)
     threshold: Array = model.noise * np.sqrt(2 * np.log(np.maximum(odds, np.e)))
     return threshold
