@@ -20,7 +20,7 @@ from fieldmend.prox import Array
 Parts = tuple[tuple[Any, ...], tuple[Any, ...]]
 
 # A block of this many entries stays in the second-level cache beside the kernel's temporaries, and
-# is long enough for matrix products to run near full speed (measured: 2^17 to 2^20 alike).
+# is long enough for matrix products to run near full speed.
 BLOCK_ENTRIES = 2**18
 
 

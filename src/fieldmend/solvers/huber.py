@@ -6,7 +6,7 @@ iteration from the last iterate's singular vectors, which are almost right alrea
 one sweep over blocks of slots with three thin matrix products: O(T·N·k), k a little above the rank
 of L.
 
-Four things that made it fast, each measured in ``benchmarks/``:
+Four things make it fast:
 
 - *continuation*: μ falls geometrically to its target, so early iterations have a tiny rank;
 - *steps longer than 1/Lipschitz*: along low-rank differences the loss is about p times as curved as
@@ -15,8 +15,8 @@ Four things that made it fast, each measured in ``benchmarks/``:
 - *float32 first*: large problems run in single precision until the gap is small, then in double,
   block by block, so that no second copy of the readings is made.
 
-Left out: exploiting the sparsity of O. Gathered dot products in NumPy are slower than dense matrix
-products down to p of about 0.02.
+Left out: exploiting the sparsity of O. Gathered dot products in NumPy are far slower than dense
+matrix products.
 """
 
 from __future__ import annotations
