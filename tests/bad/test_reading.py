@@ -106,7 +106,7 @@ NUMBERS = [
       ["1e308", "5e-324", "1e30", "-0", "+5", ".5", "5.", " 7 ", "1E3"]),
     *(ok(f"no number {cell!r}", row(cell), (4, 3, 0, 1), why={"number": 1}, lines=(5,)) for cell in
       ['"1,234.5"', '"1.234,5"', "20.5°C", "0x1F", "1_000", "12abc", "true", "#REF!", "1e", "--5",
-       "9007199254740993", "123456789012345678901234567890", "２０", "20.5 C", "'5"]),
+       "9007199254740993", "123456789012345678901234567890", "\uff12\uff10", "20.5 C", "'5"]),
     ok("an infinity is no reading", row("1e999"), (4, 4, 0, 0)),
     no("a whole column with units", HEAD + "a,2024-01-01,20.5°C\nb,2024-01-01,21.5°C\n",
        "none of 2 rows can be used; number: temperature is no number ('20.5°C')"),

@@ -187,7 +187,7 @@ def _judged(plan: Plan, params: dict[str, Any], doubtful: str) -> str:
         "WHEN node IS NULL THEN 'n' || chr(31)",
         f"WHEN strlen(node) > {LONGEST_NODE} THEN 'N' || chr(31) || left(node, 64)",
         # A date that reads like one and is none (29 February 2023, second 60) is a clock's fault.
-        "WHEN us IS NULL AND regexp_matches(tx, '^\\d{4}-\\d\\d-\\d\\d') "
+        "WHEN us IS NULL AND regexp_matches(tx, '^\\d{1,4}[-/. ]\\d{1,2}[-/. ]\\d') "
         "THEN 'c' || chr(31) || left(tx, 64)",
         "WHEN us IS NULL THEN 't' || chr(31) || coalesce(left(tx, 64), '')",
         f"WHEN {doubtful} THEN 'a' || chr(31) || left(tx, 64)",

@@ -307,7 +307,8 @@ def _ndjson(found: Text, con: "duckdb.DuckDBPyConnection", work: Path) -> Stage:
     names = [
         row[0]
         for row in con.execute(
-            f"SELECT DISTINCT unnest(json_keys(line)) FROM {sound} WHERE json_type(line) = 'OBJECT'",
+            f"SELECT DISTINCT unnest(json_keys(line)) FROM {sound} "
+            "WHERE json_type(line) = 'OBJECT'",
             params,
         ).fetchall()
     ]
