@@ -77,10 +77,11 @@ def text_sql(kind: str, cell: str) -> tuple[str, str]:
         parsed = f"CASE WHEN {digit} THEN TRY_CAST({cell} AS TIMESTAMPTZ) END"
         tail = f"substr({cell}, 12)"
         zoned = (
-            f"length({cell}) > 11 AND (NOT right({cell}, 1) BETWEEN '0' AND '9' "
-            f"OR contains({tail}, '+') OR contains({tail}, '-'))"
+            f"CASE WHEN suffix({cell}, 'Z') THEN {ZONED} WHEN strlen({cell}) <= 16 THEN {NAIVE} "
+            f"WHEN NOT right({cell}, 1) BETWEEN '0' AND '9' OR contains({tail}, '+') "
+            f"OR contains({tail}, '-') THEN {ZONED} ELSE {NAIVE} END"
         )
-        return f"epoch_us({parsed})", f"CASE WHEN {zoned} THEN {ZONED} ELSE {NAIVE} END"
+        return f"epoch_us({parsed})", zoned
     formats = ", ".join(f"'{f}'" for f in FORMATS[kind])
     stamp = f"CASE WHEN suffix({cell}, 'Z') THEN {ZONED} ELSE {NAIVE} END"
     return f"epoch_us(TRY_STRPTIME({cell}, [{formats}]))", stamp

@@ -175,37 +175,47 @@ def _reading(plan: Plan, v: int, params: dict[str, Any]) -> str:
 
 
 def _judged(plan: Plan, params: dict[str, Any], doubtful: str) -> str:
-    """SQL for `bad`: the first thing that is wrong with a row."""
+    """SQL for `bad`: the first thing that is wrong with a row.
+
+    What costs (regular expressions, the list of words for missing) stands inside a branch that
+    only odd rows enter: DuckDB evaluates every side of an AND, but only the CASE branches it needs.
+    """
     stage, roles = plan.stage, plan.roles
-    cases = []
-    if stage.words == "NDJSON":
-        cases.append("WHEN broken IS NOT NULL THEN 'j' || chr(31) || broken")
+    untimed = []
     if stage.text is not None and stage.skip:
         params["header"] = stage.names[roles.time[0]]
-        cases.append(f"WHEN trim(c{roles.time[0]}) = $header THEN 'h' || chr(31)")
-    cases += [
+        untimed.append(f"WHEN trim(c{roles.time[0]}) = $header THEN 'h' || chr(31)")
+    untimed += [
+        "WHEN node IS NULL THEN 'n' || chr(31)",
+        # What reads like a date and is none (29 February 2023, second 60) is a clock's fault.
+        "WHEN regexp_matches(tx, '^\\d{1,4}[-/. ]\\d{1,2}[-/. ]\\d') "
+        "THEN 'c' || chr(31) || left(tx, 64)",
+        "ELSE 't' || chr(31) || coalesce(left(tx, 64), '')",
+    ]
+    cases = [
+        f"WHEN us IS NULL THEN CASE {' '.join(untimed)} END",
         "WHEN node IS NULL THEN 'n' || chr(31)",
         f"WHEN strlen(node) > {LONGEST_NODE} THEN 'N' || chr(31) || left(node, 64)",
-        # A date that reads like one and is none (29 February 2023, second 60) is a clock's fault.
-        "WHEN us IS NULL AND regexp_matches(tx, '^\\d{1,4}[-/. ]\\d{1,2}[-/. ]\\d') "
-        "THEN 'c' || chr(31) || left(tx, 64)",
-        "WHEN us IS NULL THEN 't' || chr(31) || coalesce(left(tx, 64), '')",
-        f"WHEN {doubtful} THEN 'a' || chr(31) || left(tx, 64)",
     ]
+    if stage.words == "NDJSON":
+        cases.insert(0, "WHEN broken IS NOT NULL THEN 'j' || chr(31) || broken")
+    if plan.zone:
+        cases.append(f"WHEN {doubtful} THEN 'a' || chr(31) || left(tx, 64)")
     if roles.variable is not None:
         cases.append("WHEN kind IS NULL OR kind = '' THEN 'k' || chr(31)")
-    for column, v in plan.slots.items():
-        if stage.kinds[column] == "text":
-            known = f"list_contains($tokens, lower(trim(s{v})))"
-            cases.append(
-                f"WHEN n{v} IS NULL AND s{v} IS NOT NULL AND NOT {known} "
-                f"THEN 'v{v}' || chr(31) || left(s{v}, 64)"
-            )
-            cases.append(
-                f"WHEN abs(n{v}) >= {EXACT} AND regexp_full_match(trim(s{v}), '[+-]?\\d+') "
-                f"THEN 'i{v}' || chr(31) || left(s{v}, 64)"
-            )
-    return f"CASE {' '.join(cases)} END"
+    judged = [f"CASE {' '.join(cases)} END"]
+    judged += [_judged_number(v) for c, v in plan.slots.items() if stage.kinds[c] == "text"]
+    return f"coalesce({', '.join(judged)})" if len(judged) > 1 else judged[0]
+
+
+def _judged_number(v: int) -> str:
+    known = f"list_contains($tokens, lower(trim(s{v})))"
+    return (
+        f"CASE WHEN n{v} IS NULL THEN CASE WHEN s{v} IS NULL OR {known} THEN NULL "
+        f"ELSE 'v{v}' || chr(31) || left(s{v}, 64) END "
+        f"WHEN abs(n{v}) >= {EXACT} THEN CASE WHEN regexp_full_match(trim(s{v}), '[+-]?\\d+') "
+        f"THEN 'i{v}' || chr(31) || left(s{v}, 64) END END"
+    )
 
 
 STRUCTURE = {

@@ -159,7 +159,8 @@ def _resolve(
                 hint="Choose with on_duplicate= mean, first or last (--on-duplicate)",
             )
     taken = {
-        "mean": "avg({c} ORDER BY {c})",
+        # The mean of three equal readings need not be that reading to the last bit.
+        "mean": "CASE WHEN min({c}) = max({c}) THEN min({c}) ELSE avg({c} ORDER BY {c}) END",
         "first": "first({c} ORDER BY r.rowid) FILTER (WHERE {c} IS NOT NULL)",
         "last": "last({c} ORDER BY r.rowid) FILTER (WHERE {c} IS NOT NULL)",
     }[on_duplicate if on_duplicate != "error" else "first"]
