@@ -25,7 +25,7 @@ def sqlite(path: Path, name: str, table: str | None, query: str | None) -> Stage
         raise InputError("the query gives no rows", file=name, hint="Write a SELECT")
     names = [column[0] for column in cursor.description]
     words = f"SQLite, {'a query' if query else 'one table'}"
-    return _batched(name, names, cursor, words, con)
+    return _batched(name, names, cursor, words, con, sqlite3.Error)
 
 
 def _sqlite_select(con: sqlite3.Connection, name: str, table: str | None) -> str:
@@ -67,9 +67,12 @@ def postgres(address: str, table: str | None, query: str | None) -> Stage:
     if table is None and query is None:
         raise InputError("no table was named", file=name, hint="Give table= or query=")
     try:
-        con = psycopg.connect(address)
-        con.read_only = True
-        cursor = con.cursor(name="fieldmend")
+        con = psycopg.connect(address, client_encoding="utf8")
+    except psycopg.Error as error:
+        raise InputError(f"PostgreSQL says: {shown(error)}", file=name) from error
+    con.read_only = True
+    cursor = con.cursor(name="fieldmend")
+    try:
         cursor.itersize = BATCH
         if query is not None:
             cursor.execute(query.encode())
@@ -77,24 +80,37 @@ def postgres(address: str, table: str | None, query: str | None) -> Stage:
             parts = [quoted(part) for part in str(table).split(".")]
             cursor.execute(f"SELECT * FROM {'.'.join(parts)}".encode())
     except psycopg.Error as error:
+        cursor.close()
+        con.close()
         raise InputError(f"PostgreSQL says: {shown(error)}", file=name) from error
     names = [column.name for column in cursor.description or ()]
-    return _batched(name, names, cursor, f"PostgreSQL, {'a query' if query else 'one table'}", con)
+    words = f"PostgreSQL, {'a query' if query else 'one table'}"
+    return _batched(name, names, cursor, words, con, psycopg.Error)
 
 
-def _batched(name: str, names: list[str], cursor: Any, words: str, con: Any) -> Stage:
-    first = cursor.fetchmany(BATCH)
+def _batched(  # noqa: PLR0917 - one call, what it needs
+    name: str, names: list[str], cursor: Any, words: str, con: Any, trouble: type[Exception]
+) -> Stage:
+    def fetched() -> Any:
+        try:
+            return cursor.fetchmany(BATCH)
+        except trouble as error:
+            close()
+            raise InputError(f"the database says: {shown(error)}", file=name) from error
 
     def batches() -> Iterator[list[Any]]:
         rows = first
-        try:
-            while rows:
-                yield [as_text(column) for column in zip(*rows, strict=True)]
-                rows = cursor.fetchmany(BATCH)
-        finally:
-            con.close()
+        while rows:
+            yield [as_text(column) for column in zip(*rows, strict=True)]
+            rows = fetched()
 
+    def close() -> None:
+        cursor.close()
+        con.close()
+
+    first = fetched()
     stage = Stage(name, names, batches=batches(), kinds=["text"] * len(names), words=words)
+    stage.close = close
     stage.sample = [[None if c is None else str(c) for c in row] for row in first[:SAMPLED]]
     stage.stem = name.rsplit("/", 1)[-1].split(".")[0]
     return stage

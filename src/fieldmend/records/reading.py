@@ -148,6 +148,7 @@ def read(  # noqa: PLR0913 - the options of the reader, keyword-only
         )
     wanted = Wanted(node, time, value, variable, conditions)
     session = Session.open()
+    found: list[Stage] = []
     try:
         job = _Job(session, wanted, missing, tz, ambiguous, on_duplicate)
         found = stages(source, Chosen(table, query, salvage), session.con, session.work)
@@ -155,6 +156,9 @@ def read(  # noqa: PLR0913 - the options of the reader, keyword-only
     except BaseException:
         session.close()
         raise
+    finally:
+        for stage in found:
+            stage.close()
     weakref.finalize(records, session.close)
     return records
 

@@ -145,8 +145,9 @@ def found(records: "Records", low: int, high: int, rows: int) -> tuple[int, str]
 def _median_step(con: "duckdb.DuckDBPyConnection", low: int, high: int) -> float | None:
     row = one(
         con,
-        "SELECT median(step) FROM (SELECT median(step) AS step FROM (SELECT node, kind, "
-        "t - lag(t) OVER (PARTITION BY node, kind ORDER BY t) AS step FROM used "
+        # The discrete median is a step that was seen, not the middle of two.
+        "SELECT quantile_disc(step, 0.5) FROM (SELECT quantile_disc(step, 0.5) AS step FROM ("
+        "SELECT node, kind, t - lag(t) OVER (PARTITION BY node, kind ORDER BY t) AS step FROM used "
         "WHERE t BETWEEN $low AND $high) WHERE step > 0 GROUP BY node, kind)",
         {"low": low, "high": high},
     )

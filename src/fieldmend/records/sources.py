@@ -9,7 +9,7 @@ import os
 import re
 import shutil
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -55,6 +55,8 @@ class Stage:
     warnings: list[str] = field(default_factory=list)
     units: dict[str, str] = field(default_factory=dict)
     places: dict[str, dict[str, float]] = field(default_factory=dict)
+    close: Callable[[], None] = lambda: None
+    """Gives a database's connection back."""
 
 
 def quoted(identifier: str) -> str:
