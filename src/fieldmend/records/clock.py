@@ -73,7 +73,8 @@ def text_sql(kind: str, cell: str) -> tuple[str, str]:
     if kind == "iso":
         # The cast to TIMESTAMPTZ takes a naive stamp as UTC (the session's zone) and heeds an
         # offset; the cast to TIMESTAMP would drop the offset.
-        digit = f"left({cell}, 1) BETWEEN '0' AND '9'"  # "now" and "infinity" are no stamps
+        # Begins with a digit (":" is the letter after "9"): "now" and "infinity" are no stamps.
+        digit = f"{cell} >= '0' AND {cell} < ':'"
         parsed = f"CASE WHEN {digit} THEN TRY_CAST({cell} AS TIMESTAMPTZ) END"
         tail = f"substr({cell}, 12)"
         zoned = (

@@ -126,7 +126,13 @@ def _node(stage: Stage, roles: Roles, params: dict[str, Any]) -> str:
             f"CASE WHEN {cell} = floor({cell}) AND abs({cell}) < {EXACT} "
             f"THEN CAST(CAST({cell} AS BIGINT) AS VARCHAR) ELSE CAST({cell} AS VARCHAR) END"
         )
-    return f"nullif(trim(CAST({cell} AS VARCHAR)), '')"
+    text = _bare(cell) if stage.kinds[roles.node] == "text" else f"CAST({cell} AS VARCHAR)"
+    return f"nullif({text}, '')"
+
+
+def _bare(cell: str) -> str:
+    """SQL for a text cell without blanks around it; trim, slow, only where there are some."""
+    return f"CASE WHEN prefix({cell}, ' ') OR suffix({cell}, ' ') THEN trim({cell}) ELSE {cell} END"
 
 
 def _time(stage: Stage, roles: Roles) -> tuple[str, str, str]:
@@ -143,7 +149,10 @@ def _time(stage: Stage, roles: Roles) -> tuple[str, str, str]:
     if len(cells) == 1 and kind == "number":
         micros, stamp = clock.number_sql(cells[0])
         return micros, stamp, f"CAST({cells[0]} AS VARCHAR)"
-    written = " || ' ' || ".join(f"trim(CAST({cell} AS VARCHAR))" for cell in cells)
+    written = " || ' ' || ".join(
+        _bare(cell) if stage.kinds[c] == "text" else f"CAST({cell} AS VARCHAR)"
+        for c, cell in zip(roles.time, cells, strict=True)
+    )
     sampled = [
         " ".join((row[c] or "").strip() for c in roles.time) for row in stage.sample
         if all(c < len(row) and row[c] for c in roles.time)
