@@ -11,12 +11,16 @@ __version__ = "0.1.0"
 __all__ = [
     "ConvergenceWarning",
     "Decomposition",
+    "Grid",
+    "InputError",
     "LSDecomposition",
+    "Records",
     "Status",
     "__version__",
     "decompose",
     "diagnostics",
     "metrics",
+    "read",
     "simulate",
 ]
 
@@ -27,5 +31,14 @@ def __getattr__(name: str) -> Any:
         from fieldmend.estimators import LSDecomposition
 
         return LSDecomposition
+    # So is the reader, for its own weight; DuckDB is imported by the first `read`.
+    if name in ("InputError", "Records", "read"):
+        from fieldmend import records
+
+        return getattr(records, name)
+    if name == "Grid":
+        from fieldmend.grid import Grid
+
+        return Grid
     msg = f"module 'fieldmend' has no attribute {name!r}"
     raise AttributeError(msg)

@@ -1,0 +1,208 @@
+"""Time: what the stamps look like, SQL that reads them, local time, clocks that went wrong.
+
+Inside, time is int64 microseconds, UTC.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from zoneinfo import ZoneInfo
+
+from fieldmend.records.errors import InputError, shown
+
+DAY = 86_400_000_000
+NAIVE, ZONED, SECONDS, MILLIS, MICROS, NANOS = range(6)  # what `stamp` says of a row
+EPOCH_WORDS = {SECONDS: "seconds", MILLIS: "milliseconds", MICROS: "microseconds",
+               NANOS: "nanoseconds"}  # fmt: skip
+
+ISO = re.compile(r"\d{4,5}[-/]\d{1,2}[-/]\d{1,2}([T ]+\d.*)?")
+BASIC = re.compile(r"\d{8}T\d{4,6}Z?")
+EPOCH = re.compile(r"[+-]?\d{1,20}(\.\d*)?([eE]\+?\d+)?")
+DOTS = re.compile(r"\d{1,2}\.\d{1,2}\.\d{4}\b.*")
+SLASHES = re.compile(r"(\d{1,2})[/-](\d{1,2})[/-]\d{4}\b.*")
+
+_HOURS = ("", " %H:%M", " %H:%M:%S", " %H:%M:%S.%f")
+FORMATS = {
+    "basic": ("%Y%m%dT%H%M%SZ", "%Y%m%dT%H%M%S", "%Y%m%dT%H%MZ", "%Y%m%dT%H%M"),
+    "dots": tuple("%d.%m.%Y" + hours for hours in _HOURS),
+    "day first": tuple(d + hours for d in ("%d/%m/%Y", "%d-%m-%Y") for hours in _HOURS),
+    "month first": tuple(d + hours for d in ("%m/%d/%Y", "%m-%d-%Y") for hours in _HOURS),
+}
+
+
+def kind_of(cells: Sequence[str], file: str) -> str:
+    """How the stamps are written: `iso`, `epoch`, or one of FORMATS; the majority says."""
+    votes: Counter[str] = Counter()
+    first = second = 0
+    for cell in cells:
+        text = cell.strip()
+        slashes = SLASHES.fullmatch(text)
+        if slashes:
+            votes["slashes"] += 1
+            first, second = max(first, int(slashes[1])), max(second, int(slashes[2]))
+        elif BASIC.fullmatch(text):
+            votes["basic"] += 1
+        elif EPOCH.fullmatch(text):
+            votes["epoch"] += 1
+        elif DOTS.fullmatch(text):
+            votes["dots"] += 1
+        elif ISO.fullmatch(text):
+            votes["iso"] += 1
+    if not votes:
+        return "iso"
+    kind = votes.most_common(1)[0][0]
+    if kind != "slashes":
+        return kind
+    if (first > 12) == (second > 12):
+        raise InputError(
+            f"day and month cannot be told apart in {shown(cells[0])!r}",
+            file=file,
+            hint="Write dates as 2024-01-31",
+        )
+    return "day first" if first > 12 else "month first"
+
+
+def text_sql(kind: str, cell: str) -> tuple[str, str]:
+    """SQL for microseconds and for `stamp`, from a text cell that has been trimmed."""
+    if kind == "epoch":
+        number = f"TRY_CAST({cell} AS DOUBLE)"
+        whole = f"TRY_CAST({cell} AS HUGEINT)"
+        return _epoch_sql(number, f"CASE WHEN contains({cell}, '.') THEN NULL ELSE {whole} END")
+    if kind == "iso":
+        # The cast to TIMESTAMPTZ takes a naive stamp as UTC (the session's zone) and heeds an
+        # offset; the cast to TIMESTAMP would drop the offset.
+        # Begins with a digit (":" is the letter after "9"): "now" and "infinity" are no stamps.
+        digit = f"{cell} >= '0' AND {cell} < ':'"
+        parsed = f"CASE WHEN {digit} THEN TRY_CAST({cell} AS TIMESTAMPTZ) END"
+        tail = f"substr({cell}, 12)"
+        zoned = (
+            f"CASE WHEN suffix({cell}, 'Z') THEN {ZONED} WHEN strlen({cell}) <= 16 THEN {NAIVE} "
+            f"WHEN NOT right({cell}, 1) BETWEEN '0' AND '9' OR contains({tail}, '+') "
+            f"OR contains({tail}, '-') THEN {ZONED} ELSE {NAIVE} END"
+        )
+        return f"epoch_us({parsed})", zoned
+    formats = ", ".join(f"'{f}'" for f in FORMATS[kind])
+    stamp = f"CASE WHEN suffix({cell}, 'Z') THEN {ZONED} ELSE {NAIVE} END"
+    return f"epoch_us(TRY_STRPTIME({cell}, [{formats}]))", stamp
+
+
+def number_sql(cell: str) -> tuple[str, str]:
+    """The same for a column of numbers: an epoch."""
+    return _epoch_sql(f"CAST({cell} AS DOUBLE)", f"CAST({cell} AS HUGEINT)")
+
+
+def _epoch_sql(number: str, whole: str) -> tuple[str, str]:
+    """Seconds, ms, µs and ns are told apart by magnitude: 1973 to 5138 in each is apart."""
+    stamp = (
+        f"CASE WHEN abs({number}) < 1e11 THEN {SECONDS} WHEN abs({number}) < 1e14 THEN {MILLIS} "
+        f"WHEN abs({number}) < 1e17 THEN {MICROS} ELSE {NANOS} END"
+    )
+    micros = (
+        f"CASE WHEN NOT isfinite({number}) OR abs({number}) >= 9e18 THEN NULL "
+        f"WHEN abs({number}) < 1e11 THEN CAST(round({number} * 1e6) AS BIGINT) "
+        f"WHEN abs({number}) < 1e14 THEN CAST(round({number} * 1e3) AS BIGINT) "
+        f"WHEN abs({number}) < 1e17 THEN CAST(coalesce({whole}, round({number})) AS BIGINT) "
+        f"ELSE CAST(coalesce({whole} // 1000, round({number} / 1e3)) AS BIGINT) END"
+    )
+    return micros, stamp
+
+
+def parts_sql(cells: Sequence[str]) -> tuple[str, str]:
+    """The same for year, month, day, hour[, minute] in columns of their own; UTC."""
+    year, month, day, hour, *rest = (f"TRY_CAST({cell} AS INTEGER)" for cell in cells)
+    minute = rest[0] if rest else "0"
+    # Years of two digits were written until 1998.
+    full = f"CASE WHEN {year} < 100 THEN 1900 + {year} ELSE {year} END"
+    text = f"printf('%04d-%02d-%02d %02d:%02d:00', {full}, {month}, {day}, {hour}, {minute})"
+    return f"epoch_us(TRY_CAST({text} AS TIMESTAMPTZ))", f"CAST({ZONED} AS TINYINT)"
+
+
+@dataclass(frozen=True)
+class Stretch:
+    """A stretch of local time: from `start` (µs, local) on, UTC = local − shift."""
+
+    start: int
+    shift: int
+    doubtful: bool
+
+
+def stretches(tz: str, ambiguous: str | None) -> list[Stretch]:
+    """Local time of a zone, 1900 to 2120, cut where the offset changes.
+
+    An hour that comes twice or never is a stretch of its own, doubtful unless `ambiguous` says
+    which of the two instants is meant.
+    """
+    zone = zone_named(tz)
+    out = [Stretch(-(2**62), _offset(zone, datetime(1900, 1, 1, tzinfo=UTC)), doubtful=False)]
+    for moment, before, after in _changes(zone):
+        low, high = moment + min(before, after), moment + max(before, after)
+        shift = min(before, after) if ambiguous == "later" else max(before, after)
+        out.append(Stretch(low, shift, doubtful=ambiguous not in ("earlier", "later")))
+        out.append(Stretch(high, after, doubtful=False))
+    return out
+
+
+def zone_named(tz: str) -> ZoneInfo:
+    """The zone, or what to write instead."""
+    try:
+        return ZoneInfo(tz)
+    except (KeyError, ValueError, OSError) as error:
+        raise InputError(
+            f"no time zone {shown(tz)!r}", hint="Name one like Europe/Berlin or UTC"
+        ) from error
+
+
+def _offset(zone: ZoneInfo, moment: datetime) -> int:
+    delta = moment.astimezone(zone).utcoffset() or timedelta(0)
+    return int(delta / timedelta(microseconds=1))
+
+
+def _changes(zone: ZoneInfo) -> list[tuple[int, int, int]]:
+    """Instants (µs, UTC) at which the offset changes, with the offset before and after."""
+    found = []
+    epoch = datetime(1970, 1, 1, tzinfo=UTC)
+    start, stop = datetime(1900, 1, 1, tzinfo=UTC), datetime(2120, 1, 1, tzinfo=UTC)
+    step = timedelta(days=5)
+    before = _offset(zone, start)
+    while start < stop:
+        after = _offset(zone, start + step)
+        if after != before:
+            low, high = start, start + step
+            while high - low > timedelta(seconds=1):
+                middle = low + (high - low) // 2
+                middle = middle.replace(microsecond=0)
+                low, high = (middle, high) if _offset(zone, middle) == before else (low, middle)
+            found.append((int((high - epoch) / timedelta(microseconds=1)), before, after))
+            before = after
+        start += step
+    return found
+
+
+# Where clocks stand that lost their battery, ran over, or were never set.
+_UNSET = (datetime(1980, 1, 6, tzinfo=UTC), datetime(2000, 1, 1, tzinfo=UTC))
+EARLIEST = datetime(1971, 1, 1, tzinfo=UTC)
+LATEST = datetime(2036, 1, 1, tzinfo=UTC)
+
+
+def micros(moment: datetime) -> int:
+    """Microseconds since 1970, UTC."""
+    return (moment - datetime(1970, 1, 1, tzinfo=UTC)) // timedelta(microseconds=1)
+
+
+def odd_clock_sql(t: str) -> str:
+    """SQL: whether a time is one at which a broken clock may stand."""
+    unset = " OR ".join(
+        f"{t} BETWEEN {micros(moment)} AND {micros(moment) + 2 * DAY}" for moment in _UNSET
+    )
+    return f"({t} < {micros(EARLIEST)} OR {t} >= {micros(LATEST)} OR {unset})"
+
+
+def stamped(t: int) -> str:
+    """A time for people."""
+    try:
+        moment = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(microseconds=t)
+    except OverflowError:
+        return f"{t} µs after 1970"
+    return moment.isoformat(sep=" ", timespec="seconds").replace("+00:00", " UTC")

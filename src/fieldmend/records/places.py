@@ -1,0 +1,65 @@
+"""Where the nodes are: from a file of positions, or from the rows themselves."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from fieldmend.records.columns import NODE, PLACE, TIME, VALUE, Roles, clean, first_of
+from fieldmend.records.sources import Stage
+
+if TYPE_CHECKING:
+    import duckdb
+
+
+def read_places(
+    stage: Stage, con: "duckdb.DuckDBPyConnection"
+) -> dict[str, dict[str, float]] | None:
+    """Node → place of a source that holds positions and no readings; None if it is none."""
+    names = [name.casefold() for name in clean(stage.names)[0]]
+    node = first_of(NODE, names)
+    found = {PLACE[name]: i for i, name in enumerate(names) if name in PLACE}
+    if node is None or first_of(TIME, names) is not None or first_of(VALUE, names) is not None:
+        return None
+    if not ({"lat", "lon"} <= found.keys() or {"x", "y"} <= found.keys()):
+        return None
+    cells = ", ".join(f"TRY_CAST(CAST(c{i} AS VARCHAR) AS DOUBLE)" for i in found.values())
+    sql = f"SELECT trim(CAST(c{node} AS VARCHAR)), {cells} FROM "
+    rows = []
+    if stage.batches is None:
+        rows = con.execute(sql + stage.relation, stage.params).fetchall()
+        con.execute("DROP TABLE IF EXISTS reject_errors; DROP TABLE IF EXISTS reject_scans")
+    else:
+        for batch in stage.batches:
+            con.register("batch", {f"c{i}": column for i, column in enumerate(batch)})
+            rows += con.execute(sql + "batch").fetchall()
+            con.unregister("batch")
+    return {
+        row[0]: _place(dict(zip(found, row[1:], strict=True)))
+        for row in rows
+        if row[0] and any(value is not None for value in row[1:])
+    }
+
+
+def row_places(
+    con: "duckdb.DuckDBPyConnection", roles: Sequence[Roles]
+) -> dict[str, dict[str, float]]:
+    """Node → place, where the rows carry it: the middle of the range it was seen in."""
+    keys = sorted({key for one in roles for key in one.places})
+    if not keys:
+        return {}
+    cells = ", ".join(f"(min(p_{key}) + max(p_{key})) / 2" for key in keys)
+    rows = con.execute(f"SELECT node, {cells} FROM r WHERE bad IS NULL GROUP BY node").fetchall()
+    return {
+        row[0]: _place(dict(zip(keys, row[1:], strict=True)))
+        for row in rows
+        if any(value is not None for value in row[1:])
+    }
+
+
+def _place(cells: dict[str, float | None]) -> dict[str, float]:
+    """Depth counts downwards, elevation upwards."""
+    place = {key: float(value) for key, value in cells.items() if value is not None}
+    if "depth" in place:
+        place["elevation"] = -place.pop("depth")
+    if "lat" in place and "z" in place:
+        place["elevation"] = place.pop("z")
+    return place

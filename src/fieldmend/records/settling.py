@@ -1,0 +1,177 @@
+"""After loading: time zones that agree, clocks that went wrong, rows that came twice."""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+from fieldmend.records import clock
+from fieldmend.records.errors import InputError, shown
+from fieldmend.records.sources import one
+
+if TYPE_CHECKING:
+    import duckdb
+
+PART = 4_000_000  # rows that are grouped at once: bounds the memory of a GROUP BY
+ON_DUPLICATE = ("mean", "first", "last", "error")
+Where = Callable[[Sequence[int]], list[str]]
+"""Row ids of `r` → "file, line n" for messages."""
+
+
+def check_zones(con: "duckdb.DuckDBPyConnection", tz: str | None, where: Where) -> list[str]:
+    """Refuse naive stamps beside zoned ones; say how the time was written."""
+    rows = con.execute(
+        "SELECT f, stamp, count(*), min(rowid) FROM r WHERE t IS NOT NULL AND "
+        "(bad IS NULL OR bad[1] NOT IN ('t', 'c', 'h', 'j')) GROUP BY f, stamp ORDER BY f, stamp"
+    ).fetchall()
+    seen: dict[int, tuple[int, int]] = {}
+    for _, stamp, count, first in rows:
+        n, earliest = seen.get(stamp, (0, first))
+        seen[stamp] = (n + count, min(first, earliest))
+    for f in {row[0] for row in rows}:
+        kinds = {row[1]: row[3] for row in rows if row[0] == f}
+        if clock.NAIVE in kinds and len(kinds) > 1:
+            zoned = min(first for kind, first in kinds.items() if kind != clock.NAIVE)
+            places = where([kinds[clock.NAIVE], zoned])
+            raise InputError(
+                f"stamps with and without a time zone are mixed: {places[0]} has none, "
+                f"{places[1]} has one",
+                hint="Write all of them with a zone (2024-01-31T12:00:00Z), or none",
+            )
+    if tz is None and clock.NAIVE in seen and len(seen) > 1:
+        raise InputError(
+            "one file has stamps with a time zone, another without",
+            hint="Say in which zone the others are with tz= (--tz)",
+        )
+    return _said(seen, tz)
+
+
+def _said(seen: dict[int, tuple[int, int]], tz: str | None) -> list[str]:
+    notes = []
+    if clock.NAIVE in seen:
+        notes.append(
+            f"times have no zone: read as {shown(tz)}"
+            if tz
+            else "times have no zone: read as UTC (name another with tz=)"
+        )
+    if clock.ZONED in seen:
+        notes.append("times carry their zone")
+    epochs = {kind: seen[kind][0] for kind in clock.EPOCH_WORDS if kind in seen}
+    if epochs:
+        said = " and ".join(f"{clock.EPOCH_WORDS[k]} ({n:,} rows)" for k, n in epochs.items())
+        notes.append(f"times are epochs in {said}, told by magnitude")
+    return notes
+
+
+def set_clocks_aside(con: "duckdb.DuckDBPyConnection") -> None:
+    """Rows at 1970, 2036, 2106, … far from all others: a clock's fault, so they get `bad = 'c'`.
+
+    They stay if they are the majority, or within the span of the others on either side.
+    """
+    odd = clock.odd_clock_sql("t")
+    row = one(
+        con,
+        f"SELECT count(*) FILTER (WHERE {odd}), count(*) FILTER (WHERE NOT {odd}), "
+        f"min(t) FILTER (WHERE NOT {odd}), max(t) FILTER (WHERE NOT {odd}) "
+        "FROM r WHERE bad IS NULL",
+    )
+    if not row[0] or row[1] <= row[0]:
+        return
+    margin = max(row[3] - row[2], 30 * clock.DAY)
+    con.execute(
+        f"UPDATE r SET bad = 'c' || chr(31) || CAST(t AS VARCHAR) WHERE bad IS NULL AND {odd} "
+        "AND (t < $low OR t > $high)",
+        {"low": row[2] - margin, "high": row[3] + margin},
+    )
+
+
+def parts(low: int, high: int, rows: int) -> Iterator[tuple[int, int]]:
+    """Stretches of time, half open, of about PART rows each if rows are even in time."""
+    count = max(1, -(-rows // PART))
+    edges = [low + (high + 1 - low) * i // count for i in range(count + 1)]
+    yield from pairwise(edges)
+
+
+@dataclass(frozen=True)
+class Twice:
+    """What came twice."""
+
+    rows: int = 0
+    """Rows beyond the first of their node, time and variable."""
+    differing: int = 0
+    """Times at which the readings were not the same."""
+    example: str = ""
+
+
+def settle_duplicates(
+    con: "duckdb.DuckDBPyConnection", width: int, on_duplicate: str, where: Where
+) -> Twice:
+    """One row per node, time and variable: its rows in `r` get `bad = '='`, `extra` the result.
+
+    Rows that complete each other (one brings the temperature, the other the humidity) are no
+    duplicates and stay.
+    """
+    columns = [f"v{i}" for i in range(width)]
+    con.execute("CREATE TABLE extra AS SELECT * FROM r LIMIT 0")
+    con.execute("CREATE TABLE twice (node VARCHAR, kind VARCHAR, t BIGINT, n BIGINT, differs BOOL)")
+    bounds = one(con, "SELECT min(t), max(t), count(*) FROM r WHERE bad IS NULL")
+    if not bounds[2]:
+        return Twice()
+    con.execute(
+        "CREATE TABLE names AS SELECT node, CAST(row_number() OVER (ORDER BY node) AS INTEGER) "
+        "AS id FROM (SELECT DISTINCT node FROM r WHERE bad IS NULL)"
+    )
+    for low, high in parts(*bounds):
+        con.execute(
+            "INSERT INTO twice (node, kind, t, n) SELECT node, kind, t, n FROM ("
+            "SELECT id, kind, t, count(*) AS n FROM r JOIN names USING (node) "
+            "WHERE bad IS NULL AND t >= $low AND t < $high "
+            "GROUP BY id, kind, t HAVING count(*) > 1) JOIN names USING (id)",
+            {"low": low, "high": high},
+        )
+    row = one(con, "SELECT count(*) FROM twice")
+    if not row[0]:
+        return Twice()
+    return _resolve(con, columns, on_duplicate, where)
+
+
+def _resolve(
+    con: "duckdb.DuckDBPyConnection", columns: Sequence[str], on_duplicate: str, where: Where
+) -> Twice:
+    clash = " OR ".join(f"count({c}) > 1" for c in columns)
+    differs = " OR ".join(f"count(DISTINCT {c}) > 1" for c in columns)
+    nothing = " AND ".join(f"count({c}) = 0" for c in columns)
+    con.execute(
+        "CREATE TABLE groups AS SELECT node, kind, t, count(*) AS n, "
+        f"({differs}) AS differs, list(r.rowid ORDER BY r.rowid) AS ids "
+        f"FROM r SEMI JOIN twice USING (node, kind, t) WHERE bad IS NULL "
+        f"GROUP BY node, kind, t HAVING ({clash}) OR ({nothing})"
+    )
+    found = one(con, "SELECT coalesce(sum(n - 1), 0), count(*) FILTER (WHERE differs) FROM groups")
+    first = one(con, "SELECT ids, node, t FROM groups WHERE differs ORDER BY ids[1] LIMIT 1")
+    example = ""
+    if first:
+        places = where(first[0][:2])
+        example = f"node {shown(first[1])} at {clock.stamped(first[2])}: {' and '.join(places)}"
+        if on_duplicate == "error":
+            raise InputError(
+                f"{found[1]} times have readings that differ, first {example}",
+                hint="Choose with on_duplicate= mean, first or last (--on-duplicate)",
+            )
+    taken = {
+        # The mean of three equal readings need not be that reading to the last bit.
+        "mean": "CASE WHEN min({c}) = max({c}) THEN min({c}) ELSE avg({c} ORDER BY {c}) END",
+        "first": "first({c} ORDER BY r.rowid) FILTER (WHERE {c} IS NOT NULL)",
+        "last": "last({c} ORDER BY r.rowid) FILTER (WHERE {c} IS NOT NULL)",
+    }[on_duplicate if on_duplicate != "error" else "first"]
+    values = ", ".join(f"{taken.format(c=c)} AS {c}" for c in columns)
+    con.execute(
+        f"INSERT INTO extra BY NAME SELECT min(f) AS f, node, kind, t, {values} "
+        "FROM r SEMI JOIN groups USING (node, kind, t) WHERE bad IS NULL GROUP BY node, kind, t"
+    )
+    con.execute(
+        "UPDATE r SET bad = '=' FROM groups WHERE r.bad IS NULL AND r.node = groups.node "
+        "AND r.kind = groups.kind AND r.t = groups.t"
+    )
+    con.execute("DROP TABLE groups")
+    return Twice(int(found[0]), int(found[1]), example)
