@@ -2,8 +2,8 @@
 
 `job` (the order of the steps), `options` (checked first), `condition` (one condition, window after
 window), `solving` (one window), `windows`, `room` (where results live), `witnesses` (who was
-heard), `judging` (flags), `holdout` (readings hidden on purpose), `notes` (sentences); what comes out:
-`result`, `frames`, `anomalies`, `summary`.
+heard), `judging` (flags), `holdout` (readings hidden on purpose), `notes` (sentences);
+what comes out: `result`, `frames`, `anomalies`, `summary`.
 """
 
 from fieldmend.recovery.holdout import Holdout

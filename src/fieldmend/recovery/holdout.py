@@ -34,15 +34,18 @@ class Holdout:
     def verdict(self) -> str:
         """Who won, in words."""
         ours, line = self.method.mae, self.line.mae
-        if ours == line:
+        if abs(ours - line) <= 0.01 * max(ours, line):
             return "as good as a straight line"
         if ours < line:
-            return f"{_times(line, ours)} closer than a straight line"
-        return f"a straight line is {_times(ours, line)} closer"
+            return f"{_by(line, ours)} closer than a straight line"
+        return f"a straight line is {_by(ours, line)} closer"
 
 
-def _times(larger: float, smaller: float) -> str:
-    return "infinitely" if smaller == 0 else f"{larger / smaller:.2g} times"
+def _by(larger: float, smaller: float) -> str:
+    if smaller == 0:
+        return "infinitely"
+    ratio = larger / smaller
+    return f"{1 - 1 / ratio:.0%}" if ratio < 1.5 else f"{ratio:.2g} times"
 
 
 def hide(readings: Array, seed: int) -> Array:

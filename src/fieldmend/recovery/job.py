@@ -133,7 +133,7 @@ def _own_columns_aside(grid: Grid) -> Grid:
     made = [
         f"{name}_{end}"
         for name in grid.values
-        if all(f"{name}_{end}" in grid.values for end in ("estimate", "flag", "filled"))
+        if all(f"{name}_{end}" in grid.values for end in ("estimate", "filled"))
         for end in ("estimate", "lower", "upper", "anomaly", "flag", "filled")
     ]
     kept = {name: array for name, array in grid.values.items() if name not in made}

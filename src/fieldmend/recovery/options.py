@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
+
 from fieldmend.grid import Grid
 from fieldmend.records import InputError, shown
 from fieldmend.records.slotting import VALUES, microseconds
@@ -37,7 +39,7 @@ class Options:
                 f"level {shown(self.level)} is no share between 0 and 1",
                 hint="Write 0.9 for intervals that hold nine in ten",
             )
-        if isinstance(self.seed, bool) or not isinstance(self.seed, int) or self.seed < 0:
+        if not _count(self.seed):
             raise InputError(f"seed {shown(self.seed)}", hint="Give a whole number from 0")
         for name, pair in self.limits.items():
             _check_limits(name, pair)
@@ -69,6 +71,10 @@ def _check_limits(name: str, pair: Any) -> None:
         raise InputError(f"limits of {shown(name)}: {shown(pair)} are no numbers", hint=hint)
     if low > high:
         raise InputError(f"limits of {shown(name)}: {low:g} is above {high:g}", hint=hint)
+
+
+def _count(value: Any) -> bool:
+    return isinstance(value, int | np.integer) and not isinstance(value, bool) and value >= 0
 
 
 def _number(value: Any) -> bool:

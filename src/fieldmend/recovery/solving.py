@@ -30,16 +30,16 @@ class Solved:
     """The field in a window. `suspect` holds the method's own decision, None if it has none."""
 
     estimate: Array
-    lower: Array | None
-    upper: Array | None
-    suspect: Array | None
-    method: str
-    rank: int
-    gap: float
-    status: str
-    choice: str
-    holdout: Any
-    notes: tuple[str, ...]
+    lower: Array | None = None
+    upper: Array | None = None
+    suspect: Array | None = None
+    method: str = ""
+    rank: int = 0
+    gap: float = np.nan
+    status: str = ""
+    choice: str = ""
+    holdout: Any = None
+    notes: tuple[str, ...] = ()
 
 
 def solve(evidence: Array, level: Array, options: Options) -> Solved:
@@ -50,10 +50,7 @@ def solve(evidence: Array, level: Array, options: Options) -> Solved:
     """
     heard: Array = np.asarray(~np.isnan(evidence).all(axis=0))
     if not comparable(len(evidence), int(np.count_nonzero(heard))):
-        line = _line(evidence)
-        return Solved(
-            line, None, None, None, "line", 0, np.nan, "too little to solve", "", None, ()
-        )
+        return Solved(_line(evidence), method="line", status="too little to solve")
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", ConvergenceWarning)
         out = _decompose(evidence if heard.all() else evidence[:, heard], options, GAP)

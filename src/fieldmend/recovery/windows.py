@@ -1,15 +1,16 @@
-"""Long records: windows of slots that overlap, so that memory stays bounded and joins do not show."""
+"""Long records: windows of slots that overlap: memory stays bounded and joins do not show."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
 from fieldmend.grid import Array
 
 WINDOW = 20_000_000
-"""Entries (slots × nodes) solved together: `ls` needs 3.5 times their 8 bytes, the judging as much."""
+"""Entries (slots × nodes) solved together; `ls` needs 3.5 times their bytes."""
 SHORTEST = 512  # slots, however many nodes there are
 OVERLAP = 8  # a window shares a part of this many with the next
 
@@ -72,7 +73,7 @@ def windows(slots: int, nodes: int, entries: int | None = None) -> list[Window]:
     overlap = length // OVERLAP
     count = -((overlap - slots) // (length - overlap))
     starts = np.linspace(0, slots - length, count).round().astype(int).tolist()
-    joins = [(a + length + b) // 2 for a, b in zip(starts, starts[1:], strict=False)]
+    joins = [(a + length + b) // 2 for a, b in pairwise(starts)]
     return [
         Window(start, start + length, first, last, overlap // 2)
         for start, first, last in zip(starts, [0, *joins], [*joins, slots], strict=True)
