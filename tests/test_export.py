@@ -33,9 +33,7 @@ PLACES = {"a": {"lat": 50.0, "lon": 8.0, "elevation": 120.0}, "c": {"lat": 51.0,
 
 def recovered(conditions=("temperature",), nodes="abcdefgh", unit="°C", **changes):
     net = fm.simulate.network(slots=60, nodes=len(nodes), seed=1)
-    grid = Grid.of(
-        net.readings, condition=conditions[0], unit=unit, nodes=nodes, start="2024-01-01"
-    )
+    grid = Grid.of(net.readings, nodes=nodes, start="2024-01-01")
     values = {name: net.readings + i for i, name in enumerate(conditions)}
     units = dict.fromkeys(conditions, unit)
     return fm.recover(replace(grid, values=values, units=units, **changes), holdout=False)
@@ -51,6 +49,11 @@ def with_interval(rec):
         return replace(one, lower=one.estimate - 1, upper=one.estimate + 1)
 
     return replace(rec, conditions={name: widened(one) for name, one in rec.conditions.items()})
+
+
+def in_units(rec, units):
+    conditions = {n: replace(one, unit=units.get(n, "")) for n, one in rec.conditions.items()}
+    return replace(rec, conditions=conditions)
 
 
 WIDE = ["", "_estimate", "_lower", "_upper", "_anomaly", "_flag", "_filled"]
@@ -69,7 +72,7 @@ def test_parquet_has_the_columns_of_the_contract(rec, tmp_path):
     assert types["time"] == "TIMESTAMP WITH TIME ZONE"
     assert types["temperature_flag"] == "TINYINT"
     assert types["temperature_lower"] == types["temperature"] == "DOUBLE"
-    assert duckdb.sql(f"SELECT count(temperature_lower) FROM '{path}'").fetchone() == (0,)
+    assert duckdb.sql(f"SELECT count(temperature_lower) FROM '{path}'").fetchall() == [(0,)]
 
 
 def test_rows_are_sorted_by_time_then_node_with_their_places(rec, tmp_path):
@@ -88,8 +91,8 @@ def test_intervals_are_written(rec, tmp_path):
     wide = with_interval(rec)
     wide.to_parquet(tmp_path / "out.parquet")
     sql = "SELECT min(humidity_upper - humidity_lower) FROM"
-    found = duckdb.sql(f"{sql} '{tmp_path / 'out.parquet'}'").fetchone()
-    assert found[0] == pytest.approx(2.0)
+    found = duckdb.sql(f"{sql} '{tmp_path / 'out.parquet'}'").fetchall()
+    assert found[0][0] == pytest.approx(2.0)
 
 
 def test_csv_can_be_read_back_bit_by_bit(rec, tmp_path):
@@ -143,7 +146,6 @@ def test_cells_that_a_spreadsheet_would_run_are_guarded(tmp_path):
     assert [row[0] for row in rows[1:9]] == [
         "'=1+1", "'+a", "'-rf", "'@x", "'\tt", "'\rr", 'q"uo,te', "new\nline",
     ]  # fmt: skip
-    assert any(cell.startswith("-") for row in rows[1:] for cell in row[2:]) or True
     rec.to_parquet(tmp_path / "out.parquet")  # no spreadsheet: the names as they are
     found = duckdb.sql(f"SELECT node FROM '{tmp_path / 'out.parquet'}' LIMIT 8").fetchall()
     assert [row[0] for row in found] == names
@@ -233,7 +235,7 @@ def test_netcdf_passes_the_compliance_checker(places, tmp_path):
     }[places]
     rec = recovered(("air_temperature", "weird °name", "2 m"), places=known)
     units = {"air_temperature": "°C", "weird °name": "furlong"}
-    rec = with_interval(replace(rec, grid=replace(rec.grid, units=units)))
+    rec = with_interval(in_units(rec, units))
     rec.to_netcdf(tmp_path / "out.nc")
     result, said = complaints(tmp_path / "out.nc", tmp_path)
     assert result == (True, False), said
@@ -255,8 +257,7 @@ def test_netcdf_holds_what_was_recovered(tmp_path):
     xr = pytest.importorskip("xarray")
     rec = recovered(("air_temperature", "humidity", "depth-ish"), places=PLACES)
     units = {"air_temperature": "°C", "humidity": "%"}
-    conditions = {n: replace(one, unit=units.get(n, "")) for n, one in rec.conditions.items()}
-    rec = with_interval(replace(rec, conditions=conditions))
+    rec = with_interval(in_units(rec, units))
     rec.to_netcdf(tmp_path / "out.nc")
     with xr.open_dataset(tmp_path / "out.nc", engine="h5netcdf") as data:
         one = rec["air_temperature"]
@@ -350,7 +351,7 @@ def test_rejects_are_listed_and_counted(rec, tmp_path):
 
 
 def test_a_list_has_to_be_parquet_or_csv(rec, tmp_path):
-    with pytest.raises(OutputError, match="End its name in .parquet or .csv"):
+    with pytest.raises(OutputError, match="neither Parquet nor CSV"):
         write_anomalies(rec, tmp_path / "list.xlsx")
 
 
@@ -401,7 +402,7 @@ def test_outputs_of_a_folder():
 def test_an_existing_file_is_kept_unless_forced(rec, tmp_path):
     path = tmp_path / "out.csv"
     path.write_text("precious")
-    with pytest.raises(OutputError, match="is there already.*--force") as caught:
+    with pytest.raises(OutputError, match=r"is there already.*--force") as caught:
         rec.to_csv(path)
     assert caught.value.exit_code == 2
     assert path.read_text() == "precious"
@@ -410,21 +411,31 @@ def test_an_existing_file_is_kept_unless_forced(rec, tmp_path):
     assert os.listdir(tmp_path) == ["out.csv"]
 
 
+def half_written(path):
+    with whole(path, force=True) as part:
+        part.write_text("half")
+        raise ZeroDivisionError
+
+
 def test_a_failed_write_leaves_nothing(tmp_path):
     path = tmp_path / "out.txt"
     path.write_text("old")
-    with pytest.raises(ZeroDivisionError), whole(path, force=True) as part:
-        part.write_text("half")
-        raise ZeroDivisionError
+    with pytest.raises(ZeroDivisionError):
+        half_written(path)
     assert path.read_text() == "old"
     assert os.listdir(tmp_path) == ["out.txt"]
 
 
-def test_a_file_that_appears_meanwhile_is_kept(tmp_path):
-    path = tmp_path / "out.txt"
-    with pytest.raises(OutputError, match="is there already"), whole(path) as part:
+def overtaken(path):
+    with whole(path) as part:
         part.write_text("ours")
         path.write_text("theirs")
+
+
+def test_a_file_that_appears_meanwhile_is_kept(tmp_path):
+    path = tmp_path / "out.txt"
+    with pytest.raises(OutputError, match="is there already"):
+        overtaken(path)
     assert path.read_text() == "theirs"
 
 
@@ -445,7 +456,7 @@ def test_a_link_is_replaced_and_never_written_through(there, rec, tmp_path):
 def test_checks_before_any_work(tmp_path):
     check_outputs([tmp_path / "new" / "a.csv", tmp_path / "new" / "b.csv"])
     assert (tmp_path / "new").is_dir()
-    with pytest.raises(OutputError, match="no such folder.*Make it first") as caught:
+    with pytest.raises(OutputError, match=r"no such folder.*Make it first") as caught:
         check_outputs([tmp_path / "x" / "y" / "z.csv"])
     assert caught.value.exit_code == 2
     with pytest.raises(OutputError, match="is a folder"):
@@ -457,7 +468,7 @@ def test_checks_before_any_work(tmp_path):
         check_outputs([tmp_path / "file" / "a.csv"])
     with pytest.raises(OutputError, match="it is an input"):
         check_outputs([tmp_path / "file"], force=True, inputs=[tmp_path / "new" / ".." / "file"])
-    with pytest.raises(OutputError, match="no name for a file|name too long"):
+    with pytest.raises(OutputError, match=r"no name for a file|name too long"):
         check_outputs([tmp_path / ("x" * 300)])
 
 
@@ -466,7 +477,7 @@ def test_a_folder_that_may_not_be_written_to(tmp_path, monkeypatch):
         raise PermissionError(13, "Permission denied")
 
     monkeypatch.setattr("fieldmend.export.writing.tempfile.TemporaryFile", refused)
-    with pytest.raises(OutputError, match="permission denied. Choose a folder") as caught:
+    with pytest.raises(OutputError, match=r"permission denied. Choose a folder") as caught:
         check_outputs([tmp_path / "a.csv"])
     assert caught.value.exit_code == 4
 
