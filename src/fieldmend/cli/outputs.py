@@ -15,7 +15,7 @@ ENDING = {"parquet": "parquet", "csv": "csv", "netcdf": "nc"}
 
 
 class OutputExists(Exception):
-    """A file is there already, and --force was not given."""
+    """A file is there already and must not be replaced."""
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,7 @@ class Wish:
         return {kind: self.folder / f"{name}.{rest}" for kind, rest in paths.items()}
 
 
-def prepare(wish: Wish, files: dict[str, Path]) -> None:
+def prepare(wish: Wish, files: dict[str, Path], inputs: Sequence[str] = ()) -> None:
     """Refuse what cannot be written, before any work is done."""
     if "netcdf" in wish.formats:
         _check_extra()
@@ -61,10 +61,20 @@ def prepare(wish: Wish, files: dict[str, Path]) -> None:
         raise NotADirectoryError(20, "It is no folder", str(folder))
     if not os.access(folder, os.W_OK | os.X_OK):
         raise PermissionError(13, "The folder cannot be written to", str(folder))
+    for path in files.values():
+        if any(_same(path, file) for file in inputs):
+            raise OutputExists(f"{path}: it is read, and would be replaced. Use another --out")
     there = [path for path in files.values() if os.path.lexists(path)]
     if there and not wish.force:
         names = ", ".join(str(path) for path in there)
         raise OutputExists(f"{names}: already there. Use --force to replace, or another --out")
+
+
+def _same(path: Path, file: str) -> bool:
+    try:
+        return path.samefile(file)
+    except (OSError, ValueError):
+        return False
 
 
 def _check_extra() -> None:

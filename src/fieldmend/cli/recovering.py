@@ -47,7 +47,7 @@ def run(source: Source, job: Job, wish: Wish, voice: Voice) -> int:
     """Do the job; the exit code comes back."""
     options = job.options()
     files = wish.files(source.name)
-    prepare(wish, files)
+    prepare(wish, files, source.files)
     with progress(voice.bars) as bars:
         grid = read_grid(source, bars, job.seed)
         recovery = _recovered(grid, bars, options | {"command": command(source.arguments)})
