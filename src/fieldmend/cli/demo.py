@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fieldmend import simulate
-from fieldmend.cli.outputs import Wish, prepare
+from fieldmend.cli.outputs import Wish
 from fieldmend.cli.recovering import Job
 from fieldmend.cli.recovering import run as recover
 from fieldmend.cli.source import Source
+from fieldmend.export import whole
 from fieldmend.grid import stamp
 
 if TYPE_CHECKING:
@@ -28,10 +29,10 @@ START = 1_078_358_400_000_000  # 2004-03-04
 def run(out: Path | None, voice: Voice, *, force: bool, open_: bool, seed: int) -> int:
     """Simulate, write the records, recover them, show the report; the exit code comes back."""
     # The default folder is the demo's own; a folder that the user names may hold other things.
-    wish = Wish(out or FOLDER, ["parquet"], report=True, force=force or out is None)
+    wish = Wish(out or FOLDER, force=force or out is None)
     records = wish.folder / "demo.csv"
-    prepare(wish, {"records": records})
-    _write_records(records, seed)
+    wish.check({"records": records, **wish.files("demo")})
+    _write_records(records, seed, force=wish.force)
     source = Source([str(records)], None, "mean", {}, arguments=("demo",))
     code = recover(source, Job(), wish, voice)
     report = wish.files(source.name)["report"]
@@ -40,7 +41,7 @@ def run(out: Path | None, voice: Voice, *, force: bool, open_: bool, seed: int) 
     return code
 
 
-def _write_records(path: Path, seed: int) -> None:
+def _write_records(path: Path, seed: int, *, force: bool) -> None:
     """Two days of a building's temperature: 40 nodes, readings lost in bursts, some false."""
     net = simulate.network(
         576, 40, field="temperature", sampling=0.7, loss="bursts", anomaly_rate=0.004, noise=0.05,
@@ -52,7 +53,7 @@ def _write_records(path: Path, seed: int) -> None:
         found = simulate.corrupt(column, kind=fault, count=80, mean_length=80, seed=seed)
         readings[:, [node]] = found.readings
     places = np.random.default_rng(seed).uniform((0, 0), (40, 30), size=(40, 2)).round(1)
-    with path.open("w", newline="", encoding="utf-8") as file:
+    with whole(path, force=force) as part, part.open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(["node", "time", "x", "y", "temperature"])
         for t, n in zip(*np.nonzero(net.observed), strict=True):

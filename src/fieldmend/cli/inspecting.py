@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from fieldmend.cli.progress import progress
-from fieldmend.cli.recovering import command, read_grid
+from fieldmend.cli.recovering import command, read
 from fieldmend.diagnostics import gap_lengths, loss_rates, singular_energy
 from fieldmend.grid import Array, Grid, stamp
 from fieldmend.metrics import interpolate
@@ -29,9 +30,12 @@ REJECTS = 10
 def run(source: Source, voice: Voice) -> None:
     """Read, measure, tell."""
     with progress(voice.bars) as bars:
-        grid = read_grid(source, bars)
-    found = overview(grid)
-    voice.tell(found, [] if voice.as_json or voice.quiet else _story(found, source.arguments))
+        records = read(source, bars)
+        try:
+            grid = records.grid(source.slot, source.slot_value)
+        finally:
+            records.close()
+    voice.tell(overview(grid), partial(_story, source.arguments))
 
 
 def overview(grid: Grid) -> dict[str, Any]:
@@ -116,7 +120,7 @@ def _energy(X: Array) -> dict[str, Any] | None:
     return {"of": len(energy), "every_slot": step, "for_share": counts}
 
 
-def _story(found: dict[str, Any], typed: Sequence[str]) -> list[RenderableType]:
+def _story(typed: Sequence[str], found: dict[str, Any]) -> list[RenderableType]:
     from fieldmend.cli import story
     from fieldmend.records import shown
 

@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from fieldmend.cli.outputs import Wish, prepare, write
+from fieldmend.cli.outputs import Wish, write
 from fieldmend.cli.progress import Silence, progress
 from fieldmend.cli.run import DONE, SUSPECTS
 
 if TYPE_CHECKING:
     from fieldmend.cli.screen import Voice
     from fieldmend.cli.source import Source
-    from fieldmend.grid import Grid
+    from fieldmend.records import Records
     from fieldmend.recovery import Recovery
 
 
@@ -34,51 +34,59 @@ class Job:
 
     def options(self) -> dict[str, Any]:
         """Options of `fm.recover`, checked. Without a method the library's own default is taken."""
-        chosen = {} if self.method is None else {"method": _method(self.method)}
-        return chosen | {
+        from fieldmend.records import InputError
+        from fieldmend.recovery import Options
+
+        chosen = {} if self.method is None else {"method": self.method}
+        options = chosen | {
             "limits": dict(_limit(one) for one in self.limits),
             "level": self.level,
             "holdout": self.holdout,
             "seed": self.seed,
         }
+        try:
+            Options(**options)
+        except InputError as error:
+            raise typer.BadParameter(str(error)) from error
+        return options
 
 
 def run(source: Source, job: Job, wish: Wish, voice: Voice) -> int:
     """Do the job; the exit code comes back."""
-    options = job.options()
+    options = job.options() | {"command": command(source.arguments)}
     files = wish.files(source.name)
-    prepare(wish, files, source.files)
+    wish.check(files, source.files)
     with progress(voice.bars) as bars:
-        grid = read_grid(source, bars, job.seed)
-        recovery = _recovered(grid, bars, options | {"command": command(source.arguments)})
+        recovery = _recovered(source, bars, options)
         write(recovery, files, force=wish.force)
     summary = recovery.summary()
     summary["files"] = {kind: str(path) for kind, path in files.items()}
     from fieldmend.cli.story import of_recovery
 
-    voice.tell(summary, [] if voice.as_json or voice.quiet else of_recovery(summary))
+    voice.tell(summary, of_recovery)
     return SUSPECTS if job.fail_on_suspect and _flagged(summary) else DONE
 
 
-def read_grid(source: Source, bars: Silence, seed: int = 0) -> Grid:
-    """The readings as slots × nodes."""
+def _recovered(source: Source, bars: Silence, options: dict[str, Any]) -> Recovery:
+    from fieldmend.recovery import recover
+
+    records = read(source, bars)
+    try:
+        step = bars.recovering(records.origin.used * max(1, len(records.conditions)))
+        slots = {"slot": source.slot, "slot_value": source.slot_value}
+        return recover(records, progress=step, **slots, **options)
+    finally:
+        records.close()
+
+
+def read(source: Source, bars: Silence) -> Records:
+    """The records, with a bar."""
     from fieldmend.records import shown
 
     done = bars.reading(shown(" ".join(source.files)))
     records = source.read()
-    try:
-        grid = records.grid(source.slot, source.slot_value, seed)
-    finally:
-        records.close()
-    done(grid.origin.read)
-    return grid
-
-
-def _recovered(grid: Grid, bars: Silence, options: dict[str, Any]) -> Recovery:
-    from fieldmend.recovery import recover
-
-    step = bars.recovering(len(grid.values) * grid.shape[0] * grid.shape[1])
-    return recover(grid, progress=step, **options)
+    done(records.origin.read)
+    return records
 
 
 def _flagged(summary: dict[str, Any]) -> bool:
@@ -98,26 +106,13 @@ def command(arguments: Sequence[str]) -> str:
     return shlex.join(["fieldmend", *hidden])
 
 
-def _method(name: str) -> str:
-    from fieldmend.solvers.methods import METHODS
-
-    # The oracle has to be told the truth, which a file of readings does not hold.
-    usable = [one for one in METHODS if one != "oracle"]
-    if name not in usable:
-        raise typer.BadParameter(f"there is no method {name!r}; there are {', '.join(usable)}")
-    return name
-
-
 def _limit(text: str) -> tuple[str, tuple[float, float]]:
     """``temperature=-40:60`` → ("temperature", (-40.0, 60.0)); an empty end has no limit."""
     name, _, ends = text.rpartition("=")
     low, colon, high = ends.partition(":")
     try:
-        limits = float(low or "-inf"), float(high or "inf")
+        if name and colon:
+            return name, (float(low or "-inf"), float(high or "inf"))
     except ValueError:
-        colon = ""
-    if not name or not colon or not limits[0] <= limits[1]:
-        raise typer.BadParameter(
-            f"--limits {text!r} is not NAME=LOW:HIGH, such as temperature=-40:60"
-        )
-    return name, limits
+        pass
+    raise typer.BadParameter(f"--limits {text!r} is not NAME=LOW:HIGH, such as temperature=-40:60")

@@ -59,13 +59,13 @@ def _judged(error: Exception) -> tuple[int, str]:
     """The exit code of an error, and its sentence."""
     from typer import TyperException
 
-    from fieldmend.cli.outputs import OutputExists
+    from fieldmend.export import OutputError
     from fieldmend.records.errors import InputError
 
     if isinstance(error, TyperException):
         return USAGE, _usage(error)
-    if isinstance(error, OutputExists):
-        return USAGE, str(error)
+    if isinstance(error, OutputError):
+        return error.exit_code, str(error)
     if isinstance(error, InputError):
         return INPUT, str(error)
     if isinstance(error, MemoryError) or _is_duckdb(error, "OutOfMemoryException"):

@@ -10,7 +10,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from rich.console import Console, RenderableType
+
+    Story = Callable[[dict[str, Any]], list[RenderableType]]
 
 WIDTH = 80
 
@@ -27,14 +31,14 @@ class Voice:
         """Progress bars: for a person who is looking, and has not asked for silence."""
         return not self.quiet and sys.stderr.isatty()
 
-    def tell(self, summary: dict[str, Any], lines: list[RenderableType]) -> None:
-        """Print a result, as JSON or as lines."""
+    def tell(self, summary: dict[str, Any], story: Story) -> None:
+        """Print a result, as JSON or as a story in lines."""
         if self.as_json:
             _emit(json.dumps(_plain(summary), indent=2, allow_nan=False) + "\n")
         elif not self.quiet:
             stdout = console(sys.stdout)
             with stdout.capture() as captured:
-                for line in lines:
+                for line in story(summary):
                     stdout.print(line, soft_wrap=isinstance(line, str))
             _emit("".join(f"{line.rstrip()}\n" for line in captured.get().splitlines()))
 

@@ -59,36 +59,23 @@ class Source:
 
     @property
     def name(self) -> str:
-        """What outputs are called after: the first file without its endings, safe as a file name.
+        """What outputs are called after: the first file, or the table of a database.
 
         Examples
         --------
         >>> Source(["data/lab.v2.txt.gz"], None, "mean", {}).name
         'lab.v2'
         """
+        from fieldmend.export.naming import safe_name
+
         first = self.files[0]
-        if first == "-":
-            return "stdin"
-        if is_address(first):
-            first = str(self.reading.get("table") or "query")
-        name = first.replace("\\", "/").rstrip("/").rsplit("/", 1)[-1]
-        for endings in ((".gz", ".zst"), ENDINGS):
-            for ending in endings:
-                name = name[: -len(ending)] if name.lower().endswith(ending) else name
-        kept = "".join(c if c.isprintable() and c not in '<>:"|?*' else "_" for c in name)
-        return kept.lstrip(".-") or "readings"
+        return safe_name(str(self.reading.get("table") or "query") if is_address(first) else first)
 
     def read(self) -> Records:
         """The records."""
         from fieldmend.records import read
 
         return read(list(self.files), **self.reading)
-
-
-ENDINGS = (
-    ".csv", ".tsv", ".txt", ".dat", ".ndjson", ".jsonl", ".json", ".parquet", ".nc", ".sqlite",
-    ".sqlite3", ".db",
-)  # fmt: skip
 
 
 def is_address(file: str) -> bool:
