@@ -29,7 +29,7 @@ CLEAN = {
 }
 
 
-def records(nodes=8, slots=60, spike=True, seed=0):
+def records(nodes=8, slots=80, spike=True, seed=0):
     """A small file of readings, one of them false, with a bad row and a duplicate."""
     net = fm.simulate.network(slots, nodes, rank=1, sampling=0.8, anomaly_rate=0.0, seed=seed)
     X = net.readings.copy()
@@ -94,7 +94,7 @@ def test_recover_writes_its_files_and_tells(readings, run):
     assert read == used + twice + aside
     assert (twice, aside) == (1, 1)
     for said in (
-        "set aside  1 number", "comma-separated, 3 columns", "8 nodes x 60 slots of 10 min",
+        "set aside  1 number", "comma-separated, 3 columns", "8 nodes x 80 slots of 10 min",
         "Look first at\n  node n2, temperature, 2024-01-01", "straight line",
         "slot 10 min, found", "see why rows were set aside in readings.rejects.csv",
     ):  # fmt: skip
@@ -172,7 +172,7 @@ def test_out_is_made_and_existing_files_are_kept_without_force(readings, run):
     assert {p.name for p in before} == {f"readings.{name}" for name in FILES}
     code, out, err = run("recover", readings, "--out", "results")
     assert (code, out) == (2, "")
-    assert "already there" in err
+    assert "is there already" in err
     assert "--force" in err
     assert run("recover", readings, "--out", "results", "--force", "-q")[0] == 0
     assert {p: p.read_bytes() for p in Path("results").iterdir()} == before
@@ -235,7 +235,7 @@ def test_inspect_says_what_is_there(readings, run):
     assert (code, err) == (0, "")
     assert sorted(Path.cwd().iterdir()) == before
     for said in (
-        "8 nodes x 60 slots of 10 min", "median gap", "worst nodes", "Singular values",
+        "8 nodes x 80 slots of 10 min", "median gap", "worst nodes", "Singular values",
         "readings.csv, line", "is no number", "fieldmend recover readings.csv",
     ):  # fmt: skip
         assert said in out
@@ -385,8 +385,8 @@ def test_hostile_names_are_shown_escaped(tmp_path, run, monkeypatch):
 
 @pytest.mark.parametrize(
     ("file", "name"),
-    [("a/b/lab.txt.gz", "lab"), ("lab.v2.csv", "lab.v2"), ("-", "stdin"), ("../..", "readings"),
-     ("a\nb.csv", "a_b"), ("-rf", "rf"), (".csv", "readings"), ("LAB.CSV", "LAB"),
+    [("a/b/lab.txt.gz", "lab"), ("lab.v2.csv", "lab.v2"), ("-", "stdin"), ("../..", "fieldmend"),
+     ("a\nb.csv", "a_b"), ("-rf", "rf"), (".csv", "fieldmend"), ("LAB.CSV", "LAB"),
      ("postgresql://u:p@h/d", "query")],
 )  # fmt: skip
 def test_outputs_are_named_after_the_first_file(file, name):

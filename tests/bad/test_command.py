@@ -38,12 +38,12 @@ USAGE = [
     case("unknown zone", 2, "there is no time zone 'Europe/Berln'; there is Europe/Berlin",
          "recover", "x.csv", "--tz", "Europe/Berln"),
     case("a zone that is a path", 2, "there is no time zone", "recover", "x.csv", "--tz", "../etc/passwd"),
-    case("unknown method", 2, "there is no method 'magic'; there are ls", "recover", "x.csv", "--method", "magic"),
-    case("a method that needs the truth", 2, "there is no method 'oracle'", "recover", "x.csv", "--method", "oracle"),
+    case("unknown method", 2, "method 'magic' cannot recover. Use ls", "recover", "x.csv", "--method", "magic"),
+    case("a method that needs the truth", 2, "method 'oracle' cannot recover", "recover", "x.csv", "--method", "oracle"),
     case("limits without a name", 2, "NAME=LOW:HIGH", "recover", "x.csv", "--limits", "-40:60"),
     case("limits that are no numbers", 2, "NAME=LOW:HIGH", "recover", "x.csv", "--limits", "temperature=cold:warm"),
-    case("limits the wrong way round", 2, "NAME=LOW:HIGH", "recover", "x.csv", "--limits", "temperature=60:-40"),
-    case("limits that are NaN", 2, "NAME=LOW:HIGH", "recover", "x.csv", "--limits", "temperature=nan:nan"),
+    case("limits the wrong way round", 2, "60 is above -40", "recover", "x.csv", "--limits", "temperature=60:-40"),
+    case("limits that are NaN", 2, "are no numbers", "recover", "x.csv", "--limits", "temperature=nan:nan"),
     case("level over one", 2, "--level", "recover", "x.csv", "--level", "90"),
     case("unknown format", 2, "--format", "recover", "x.csv", "--format", "xlsx"),
     case("unknown ambiguity", 2, "--ambiguous", "recover", "x.csv", "--ambiguous", "maybe"),
@@ -51,9 +51,9 @@ USAGE = [
     case("fail on what", 2, "--fail-on", "recover", "x.csv", "--fail-on", "weather"),
     case("three times", 2, "a date and a time", "recover", "x.csv", "--time", "a", "--time", "b", "--time", "c"),
     case("negative seed", 2, "--seed", "recover", "x.csv", "--seed", "-1"),
-    case("an output that is there", 2, "x.report.html: already there. Use --force",
+    case("an output that is there", 2, "x.report.html: is there already",
          "recover", "x.csv", x_report_html="mine"),
-    case("an output that is an input", 2, "it is read, and would be replaced",
+    case("an output that is an input", 2, "x.rejects.csv: it is an input",
          "recover", "x.csv", "x.rejects.csv", "--force", x_rejects_csv=GOOD),
 ]  # fmt: skip
 
@@ -87,10 +87,10 @@ INPUT = [
          dup_csv=HEAD + "a,2024-01-01 00:00,1\na,2024-01-01 00:00,2\nb,2024-01-01 00:00,2\n"),
 ]  # fmt: skip
 
-ENVIRONMENT = [
-    case("an output folder with no parent", 4, "there/results", "recover", "x.csv", "--out", "there/results"),
-    case("an output folder that is a file", 4, "x.csv: It is no folder", "recover", "x.csv", "--out", "x.csv"),
-    case("an output folder in a file", 4, "x.csv", "recover", "x.csv", "--out", "x.csv/results"),
+FOLDERS = [
+    case("an output folder with no parent", 2, "--out there/results: there is no folder there", "recover", "x.csv", "--out", "there/results"),
+    case("an output folder that is a file", 2, "--out x.csv: it is no folder", "recover", "x.csv", "--out", "x.csv"),
+    case("an output folder in a file", 2, "--out x.csv/results: there is no folder x.csv", "recover", "x.csv", "--out", "x.csv/results"),
 ]  # fmt: skip
 
 
@@ -102,7 +102,7 @@ def assert_one_line(capsys, says):
     assert says in said.err
 
 
-@pytest.mark.parametrize("case", [*USAGE, *INPUT, *ENVIRONMENT], ids=lambda case: case.name)
+@pytest.mark.parametrize("case", [*USAGE, *INPUT, *FOLDERS], ids=lambda case: case.name)
 def test_refused_in_one_line_and_nothing_written(case, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     Path("x.csv").write_text(GOOD)
@@ -118,8 +118,8 @@ def test_refused_in_one_line_and_nothing_written(case, tmp_path, monkeypatch, ca
 GOES = [
     case("a file called like an option", 0, "", "recover", "--", "-rf.csv", **{"-rf_csv": GOOD}),
     case("a file called like a pattern", 0, "", "recover", "[a]*?.csv", **{"[a]*?_csv": GOOD}),
-    case("one node", 0, "too few nodes", "recover", "one.csv", one_csv=HEAD + "a,2024-01-01 00:00,1\na,2024-01-01 01:00,2\n"),
-    case("one slot", 0, "too few nodes or slots", "recover", "one.csv", one_csv=HEAD + "a,2024-01-01,1\nb,2024-01-01,2\n"),
+    case("one node", 0, "nothing to compare with", "recover", "one.csv", one_csv=HEAD + "a,2024-01-01 00:00,1\na,2024-01-01 01:00,2\n"),
+    case("one slot", 0, "nothing to compare with", "recover", "one.csv", one_csv=HEAD + "a,2024-01-01,1\nb,2024-01-01,2\n"),
     case("one reading", 0, "1 node x 1 slot", "inspect", "one.csv", one_csv=HEAD + "a,2024-01-01,1\n"),
     case("a constant", 0, "", "inspect", "c.csv", c_csv=GOOD.replace("20", "5")),
     case("a damaged archive, salvaged", 3, "", "recover", "cut.csv.gz", "--salvage",
@@ -137,7 +137,7 @@ def test_odd_but_fine(case, tmp_path, monkeypatch, capsys):
     code = main(list(case.arguments))
     said = capsys.readouterr()
     assert code == case.code, said.err
-    assert case.says in said.out + said.err
+    assert case.says in " ".join((said.out + said.err).split())
 
 
 def raising(error):
@@ -196,7 +196,7 @@ def test_netcdf_without_its_packages(monkeypatch, capsys):
 def test_a_folder_that_cannot_be_written_to(capsys):
     Path("shut").mkdir(mode=0o555)
     assert main(["recover", "x.csv", "--out", "shut"]) == 4
-    assert "shut: The folder cannot be written to" in capsys.readouterr().err
+    assert "Choose a folder that you may write to" in capsys.readouterr().err
 
 
 @pytest.mark.usefixtures("x_csv")
@@ -205,7 +205,7 @@ def test_a_link_in_the_place_of_an_output_is_not_followed(capsys):
     Path("x.report.html").symlink_to("precious")
     Path("x.rejects.csv").symlink_to("nowhere")
     assert main(["recover", "x.csv"]) == 2
-    assert "x.rejects.csv, x.report.html: already there" in capsys.readouterr().err
+    assert "x.rejects.csv: is there already" in capsys.readouterr().err
     assert main(["recover", "x.csv", "--force", "-q"]) == 0
     assert Path("precious").read_text() == "mine"
     assert not Path("nowhere").exists()

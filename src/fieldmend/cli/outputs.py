@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import typer
+
 if TYPE_CHECKING:
     from fieldmend.recovery import Recovery
 
@@ -49,7 +51,19 @@ class Wish:
 
         if "netcdf" in self.formats:
             _check_extra()
+        self._check_folder()
         check_outputs(files.values(), force=self.force, inputs=inputs)
+
+    def _check_folder(self) -> None:
+        """A mistyped path is an error, not a new tree of folders."""
+        if self.folder.is_dir():
+            return
+        if self.folder.exists() or self.folder.is_symlink():
+            raise typer.BadParameter(f"--out {self.folder}: it is no folder")
+        if not self.folder.parent.is_dir():
+            raise typer.BadParameter(
+                f"--out {self.folder}: there is no folder {self.folder.parent} to make it in"
+            )
 
 
 def _check_extra() -> None:

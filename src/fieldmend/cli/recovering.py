@@ -37,7 +37,7 @@ class Job:
         from fieldmend.records import InputError
         from fieldmend.recovery import Options
 
-        chosen = {} if self.method is None else {"method": self.method}
+        chosen: dict[str, Any] = {} if self.method is None else {"method": self.method}
         options = chosen | {
             "limits": dict(_limit(one) for one in self.limits),
             "level": self.level,
@@ -73,8 +73,9 @@ def _recovered(source: Source, bars: Silence, options: dict[str, Any]) -> Recove
     records = read(source, bars)
     try:
         step = bars.recovering(records.origin.used * max(1, len(records.conditions)))
-        slots = {"slot": source.slot, "slot_value": source.slot_value}
-        return recover(records, progress=step, **slots, **options)
+        return recover(
+            records, slot=source.slot, slot_value=source.slot_value, progress=step, **options
+        )
     finally:
         records.close()
 

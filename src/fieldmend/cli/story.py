@@ -112,7 +112,7 @@ def _look_first(episodes: Sequence[dict[str, Any]]) -> list[RenderableType]:
         nodes.setdefault(episode["node"], []).append(episode)
     lines: list[RenderableType] = heading("Look first at") if nodes else []
     for node, (worst, *others) in list(nodes.items())[:LOOK_FIRST]:
-        more = f" (and {several(len(others), 'more episode')})" if others else ""
+        more = f" (+{len(others)} more)" if others else ""
         title = Text.assemble(
             (f"node {shown(node)}", "bold"),
             f", {shown(worst['condition'])}, {stretch(worst['start'], worst['end'])}: ",
@@ -129,7 +129,7 @@ def remarks(summary: dict[str, Any]) -> list[RenderableType]:
     own = [f"{shown(name)}: {note}" for name, one in conditions for note in one.get("notes", ())]
     lines = []
     if summary["suspects"]:
-        lines += heading("Codes?", "values that may stand for no reading; declare with --missing")
+        lines += heading("Codes, perhaps", "do these stand for no reading? Then say --missing")
         lines += bullets(summary["suspects"])
     if summary["warnings"]:
         lines += heading("Warnings")
