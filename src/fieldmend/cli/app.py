@@ -109,8 +109,8 @@ def recover(  # noqa: PLR0913 - the options of the main job, keyword-only
     method: Annotated[
         str | None,
         typer.Option(
-            help="ls, apg, mc, srmf, ...: see 'Which method?' in the docs. The library's "
-            "default if not given.",
+            help="ls, apg, mc, srmf, ...: see 'Which method?' in the docs. Chosen by fieldmend if "
+            "not given.",
             metavar="NAME",
             rich_help_panel=RECOVERING,
         ),
