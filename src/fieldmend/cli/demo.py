@@ -42,9 +42,9 @@ def run(out: Path | None, voice: Voice, *, force: bool, open_: bool, seed: int) 
 
 
 def _write_records(path: Path, seed: int, *, force: bool) -> None:
-    """Two days of a building's temperature: 40 nodes, readings lost in bursts, some false."""
+    """Two days of a building's temperature: 40 nodes, some silent for hours, some readings false."""
     net = simulate.network(
-        576, 40, field="temperature", sampling=0.7, loss="bursts", anomaly_rate=0.004, noise=0.05,
+        576, 40, field="temperature", sampling=0.7, loss="blocks", anomaly_rate=0.004, noise=0.05,
         seed=seed,
     )  # fmt: skip
     readings = net.readings.copy()
@@ -55,7 +55,7 @@ def _write_records(path: Path, seed: int, *, force: bool) -> None:
     places = np.random.default_rng(seed).uniform((0, 0), (40, 30), size=(40, 2)).round(1)
     with whole(path, force=force) as part, part.open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(["node", "time", "x", "y", "temperature"])
+        writer.writerow(["node", "time", "x", "y", "temperature [°C]"])
         for t, n in zip(*np.nonzero(net.observed), strict=True):
             x, y = places[n]
             time = stamp(START + SLOT * int(t))
