@@ -11,8 +11,8 @@ import numpy as np
 from fieldmend.faults import history
 from fieldmend.faults.explain import explain
 from fieldmend.faults.labels import Context, Episode
-from fieldmend.faults.stretches import MAD, Array, Mask, bounded, joined, node_medians, stretches
-from fieldmend.faults.witnesses import battery, witnesses
+from fieldmend.faults.stretches import MAD, Array, Mask, bounded, joined, node_medians, rare, stretches
+from fieldmend.faults.witnesses import Panel, battery, battery_low, panel
 
 # Readings between two flagged ones that do not part them: in a lasting fault, and otherwise.
 LASTING_GAP, SHORT_GAP = 15, 1
@@ -20,8 +20,8 @@ LASTING_GAP, SHORT_GAP = 15, 1
 SPIKE = 2
 # A stretch is called dead if it reaches the node's last reading and ends this many spreads off.
 DEAD = 8.0
-# A companion condition this many of its own robust deviations off makes a packet of a spike.
-PACKET = 10.0
+# Another condition's jump makes a packet of a spike if it is this rare, in decades beyond 1 %.
+PACKET = 2.0
 
 
 @dataclass(frozen=True)
@@ -90,11 +90,11 @@ def classify(
     flagged = (np.asarray(suspect, dtype=np.bool_) & observed) | lasting
     residual = values - fitted
     spread = _spreads(residual, flagged)
-    found = []
-    for stretch in _all(values, residual / spread, flagged, lasting):
-        kind = _kind(stretch, values, context)
-        found.append(_episode(stretch, kind, values, flagged, context, 2.0**power))
-    return tuple(found)
+    seen = panel(values, flagged, context)
+    return tuple(
+        _episode(stretch, _kind(stretch, seen, context), seen, context, 2.0**power)
+        for stretch in _all(values, residual / spread, flagged, lasting)
+    )
 
 
 def kinds(episodes: Sequence[Episode], shape: tuple[int, int]) -> tuple[Array, tuple[str, ...]]:
@@ -145,31 +145,43 @@ def _all(values: Array, z: Array, flagged: Mask, lasting: Mask) -> Iterator[Stre
                 )
 
 
-def _kind(stretch: Stretch, values: Array, context: Context) -> str:
+def _kind(stretch: Stretch, seen: Panel, context: Context) -> str:
     if stretch.at.size <= SPIKE:
         return "packet" if _packet(stretch, context) else "spike"
     if not stretch.lasting:
         return "burst"
-    constant = history.repeats(stretch.readings).length.max() >= 0.8 * stretch.at.size
-    if stretch.to_end and _beyond_return(stretch, values):
+    if _dead(stretch, seen, context):
         return "dead"
-    if constant:
+    if history.repeats(stretch.readings).length.max() >= 0.8 * stretch.at.size:
         return "stuck"
     if _noisy(stretch):
         return "burst"
     third = max(stretch.at.size // 3, 1)
-    first, last = (float(np.median(part)) for part in (stretch.deviation[:third], stretch.deviation[-third:]))
+    first = float(np.median(stretch.deviation[:third]))
+    last = float(np.median(stretch.deviation[-third:]))
     return "drift" if abs(last - first) > 0.5 * max(abs(first), abs(last)) else "bias"
 
 
-def _beyond_return(stretch: Stretch, values: Array) -> bool:
-    """Whether the end of a stretch lies far off, and out of the range of all that went before."""
+def _dead(stretch: Stretch, seen: Panel, context: Context) -> bool:
+    """Off to the node's last reading, out of its range, and saturated, run away or low on battery."""
     end = max(stretch.at.size // 5, 1)
-    before = values[: stretch.at[0], stretch.node]
-    before = before[~np.isnan(before)]
-    level = float(np.median(stretch.readings[-end:]))
-    beyond = before.size == 0 or not before.min() <= level <= before.max()
-    return beyond and float(np.median(np.abs(stretch.deviation[-end:]))) > DEAD
+    if not stretch.to_end or float(np.median(np.abs(stretch.deviation[-end:]))) < DEAD:
+        return False
+    sound = seen.deviation[:, stretch.node]
+    sound = sound[~np.isnan(sound)]
+    if sound.size == 0:
+        return True
+    low, high = np.quantile(sound, (0.005, 0.995))
+    level = float(np.median(stretch.readings[-end:])) - seen.level[stretch.node]
+    beyond = max(level - high, low - level)
+    if beyond <= 0:
+        return False
+    saturated = history.repeats(stretch.readings[-end:]).length.max() >= 0.3 * end
+    volts = battery(context)
+    low_battery = volts is not None and battery_low(
+        volts[1][:, stretch.node], int(stretch.at[0]), int(stretch.at[-1]) + 1
+    )
+    return bool((saturated and end > 1) or low_battery or beyond > 0.5 * (high - low))
 
 
 def _noisy(stretch: Stretch) -> bool:
@@ -179,25 +191,21 @@ def _noisy(stretch: Stretch) -> bool:
 
 
 def _packet(stretch: Stretch, context: Context) -> bool:
-    """Whether another condition of the same node is off in the same slot."""
+    """Whether another condition of the same node leaves its neighbours in time by a rare jump."""
     for name, array in context.companions.items():
-        if name == context.condition:
-            continue
         column = np.asarray(array, dtype=np.float64)[:, stretch.node]
         at = np.flatnonzero(~np.isnan(column))
-        place = np.searchsorted(at, stretch.at[0])
-        if place >= at.size or at[place] != stretch.at[0] or at.size < 10:
+        place = int(np.searchsorted(at, stretch.at[0]))
+        if name == context.condition or place == at.size or at[place] != stretch.at[0]:
             continue
-        around = column[at[max(place - 5, 0) : place + 6]]
-        usual = MAD * np.median(np.abs(np.diff(column[at])))
-        wander = MAD * np.median(np.abs(around - np.median(around)))
-        if abs(column[at[place]] - np.median(around)) > PACKET * max(usual, wander):
+        around = np.median(column[at[max(place - 5, 0) : place + 6]])
+        if abs(column[at[place]] - around) > rare(np.diff(column[at]), PACKET):
             return True
     return False
 
 
 def _episode(
-    stretch: Stretch, kind: str, values: Array, flagged: Mask, context: Context, unit: float
+    stretch: Stretch, kind: str, seen: Panel, context: Context, unit: float
 ) -> Episode:
     severity = float(np.median(np.abs(stretch.deviation)))
     return Episode(
@@ -209,14 +217,7 @@ def _episode(
         readings=stretch.flagged,
         severity=severity,
         confidence=confidence(severity, stretch.flagged),
-        explanation=explain(
-            kind,
-            stretch,
-            witnesses(values, flagged, stretch.node, context),
-            battery(context),
-            context,
-            unit,
-        ),
+        explanation=explain(kind, stretch, seen, battery(context), context, unit),
     )
 
 

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import numpy as np
 
+from fieldmend.faults.labels import Context
 from fieldmend.faults.stretches import Array, Mask, grown
+from fieldmend.faults.witnesses import companions
 
 # An event moves at least this many nodes, and this share of those that are heard and sound, ...
 NODES, SHARE = 3, 0.5
 # ... and they set off within this many slots.
 TOGETHER = 15
+# As many of a node's five companions make its departure a local event.
+NEIGHBOURS = 2
 
 
 def shared(found: Mask, deviation: Array, off: Mask) -> Mask:
@@ -35,3 +39,15 @@ def _age(side: Mask) -> Array:
     """Slots since the run of marks began, down each column."""
     place = np.arange(1, side.shape[0] + 1)[:, None]
     return np.asarray(place - np.maximum.accumulate(np.where(side, 0, place), axis=0))
+
+
+def local(mean: Array, least: float, context: Context) -> Mask:
+    """Slots and nodes at which two of the node's five companions depart to the same side as it."""
+    order, _ = companions(np.where(mean == 0, np.nan, mean), context)
+    up, down = mean > least, mean < -least
+    out = np.zeros(mean.shape, dtype=np.bool_)
+    for n in np.flatnonzero((up | down).any(axis=0)):
+        near = order[n][order[n] >= 0]
+        out[:, n] |= up[:, n] & (up[:, near].sum(axis=1) >= NEIGHBOURS)
+        out[:, n] |= down[:, n] & (down[:, near].sum(axis=1) >= NEIGHBOURS)
+    return out

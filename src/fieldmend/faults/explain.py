@@ -9,7 +9,7 @@ import numpy as np
 
 from fieldmend.faults.labels import Context
 from fieldmend.faults.stretches import Array
-from fieldmend.faults.witnesses import Witnesses
+from fieldmend.faults.witnesses import Panel
 
 if TYPE_CHECKING:
     from fieldmend.faults.episodes import Stretch
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 def explain(  # noqa: PLR0913  (everything a sentence can say)
     kind: str,
     stretch: Stretch,
-    seen: Witnesses,
+    seen: Panel,
     voltage: tuple[str, Array] | None,
     context: Context,
     unit: float,
@@ -28,13 +28,12 @@ def explain(  # noqa: PLR0913  (everything a sentence can say)
     `unit` is what the readings were divided by.
     """
     end = slice(-max(stretch.at.size // 5, 1), None) if kind in ("drift", "dead") else slice(None)
-    gap = stretch.readings[end] - seen.implied[stretch.at[end]]
+    gap = stretch.readings[end] - seen.implied(stretch.node, stretch.at[end])
     gap = gap[~np.isnan(gap)]
-    parts = [_opening(kind, stretch, context, unit)]
+    against = "off, with no companion to compare,"
     if gap.size:
-        parts.append(_against(float(np.median(gap)) * unit, seen, context))
-    parts.append(_when(stretch, context))
-    text = " ".join(part for part in parts if part)
+        against = _against(float(np.median(gap)) * unit, seen, stretch.node, context)
+    text = " ".join([_opening(kind, stretch, context, unit), against, _when(stretch, context)])
     if voltage is not None:
         text += _battery(voltage, stretch)
     return text
@@ -42,23 +41,23 @@ def explain(  # noqa: PLR0913  (everything a sentence can say)
 
 def _opening(kind: str, stretch: Stretch, context: Context, unit: float) -> str:
     level = f"{_number(float(np.median(stretch.readings)) * unit)}{_unit(context)}"
+    number = stretch.flagged
     return {
-        "spike": "one reading" if stretch.at.size == 1 else f"{stretch.at.size} readings",
-        "packet": "several conditions off in one packet, a reading",
-        "burst": f"a burst of {stretch.flagged} readings",
+        "spike": f"reads {level} once," if number == 1 else f"reads {level} {number} times,",
+        "packet": f"reads {level} with other conditions off in the same packet,",
+        "burst": f"{number} readings in a burst around {level},",
         "stuck": f"stuck at {level},",
-        "drift": "drifts to",
+        "drift": "drifts, in the end to",
         "bias": "reads",
-        "dead": "reads, for good,",
+        "dead": f"reads {level} and does not come back,",
     }[kind]
 
 
-def _against(gap: float, seen: Witnesses, context: Context) -> str:
+def _against(gap: float, seen: Panel, node: int, context: Context) -> str:
     side = "above" if gap >= 0 else "below"
-    word = "nearest" if seen.nearest else "most similar"
-    who = f"its {seen.count} {word} companions imply"
-    if seen.count == 1:
-        who = f"its {word} companion implies"
+    word = "nearest" if seen.in_space else "most similar"
+    count = seen.companions(node).size
+    who = f"its {count} {word} companions imply" if count > 1 else f"its {word} companion implies"
     return f"{_number(abs(gap))}{_unit(context)} {side} what {who}"
 
 

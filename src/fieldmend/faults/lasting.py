@@ -13,7 +13,7 @@ import numpy as np
 
 from fieldmend.faults import history
 from fieldmend.faults.companions import implied
-from fieldmend.faults.events import shared
+from fieldmend.faults.events import local, shared
 from fieldmend.faults.labels import Context
 from fieldmend.faults.stretches import (
     MAD,
@@ -33,6 +33,8 @@ FEWEST_NODES = 3
 SMOOTH, LOW, HIGH = 15, 2.0, 4.5
 # Departures are looked for again with the last ones left out.
 PASSES = 2
+# Share of its last readings that a node has to be off to be given up.
+OFF = 0.75
 
 
 def persistent(X: Any, context: Context | None = None) -> Mask:
@@ -65,6 +67,7 @@ def persistent(X: Any, context: Context | None = None) -> Mask:
     >>> round(fm.metrics.detection(found, net.support).recall, 1)
     1.0
     """
+    context = context or Context()
     values, _ = bounded(X)
     observed = ~np.isnan(values)
     found = np.zeros(values.shape, dtype=np.bool_)
@@ -76,8 +79,8 @@ def persistent(X: Any, context: Context | None = None) -> Mask:
     gone = runaway(values, found)
     found |= gone
     for _ in range(PASSES):
-        found |= departed(values, found, gone)
-    return np.asarray(found & observed, dtype=np.bool_)
+        found |= departed(values, found, gone, context)
+    return np.asarray(given_up(found, observed) & observed, dtype=np.bool_)
 
 
 def per_node(
@@ -160,12 +163,12 @@ def _own_deviation(values: Array, left_out: Mask) -> tuple[Array, Array]:
     return deviation, np.where(spread > floor, spread, floor)
 
 
-def departed(values: Array, left_out: Mask, gone: Mask) -> Mask:
+def departed(values: Array, left_out: Mask, gone: Mask, context: Context) -> Mask:
     """Stretches in which a node leaves what the others imply, further than the network's nodes do.
 
     z = residual/spread; |mean₁₅ z| has to exceed max(4.5, q95·(q95/q75)²) of the network's own |mean₁₅ z|,
     or hold one of the readings that are `gone`; the stretch reaches as far as |mean₁₅ z| >
-    max(2, q95). Nothing is said where fewer than half of the nodes heard are trusted.
+    max(2, q95). Nothing is said where neighbours depart with it (a local event), or where fewer than half of the nodes heard are trusted.
     """
     trusted = ~np.isnan(values) & ~left_out
     field = implied(values, trusted)
@@ -176,6 +179,7 @@ def departed(values: Array, left_out: Mask, gone: Mask) -> Mask:
     low, high = _limits(np.abs(mean[known & ~left_out]))
     out = np.zeros(values.shape, dtype=np.bool_)
     core = (np.abs(mean) > high) | gone
+    core &= gone | ~local(np.where(left_out, 0.0, mean), low, context)
     for n in np.flatnonzero((core & known).any(axis=0)):
         at = np.flatnonzero(known[:, n])
         hull = joined(np.abs(mean[at, n]) > low, SMOOTH)
@@ -199,3 +203,22 @@ def _limits(sizes: Array) -> tuple[float, float]:
         return np.inf, np.inf
     q75, q95 = np.quantile(sizes, (0.75, 0.95))
     return max(LOW, q95), max(HIGH, q95 * (q95 / q75) ** 2 if q75 > 0 else np.inf)
+
+
+def given_up(found: Mask, observed: Mask) -> Mask:
+    """Nodes that were off for three quarters of the time until their last reading: off throughout.
+
+    A dying node's readings cross the field now and then; they are no better than the others.
+    """
+    out = found.copy()
+    for n in np.flatnonzero(found.any(axis=0)):
+        at = np.flatnonzero(observed[:, n])
+        marks = found[at, n]
+        if not marks[-1]:
+            continue
+        share = np.cumsum(marks[::-1])[::-1] / np.arange(at.size, 0, -1)
+        start, _ = stretches(marks)
+        lost = start[(share[start] >= OFF) & (at.size - start >= 2 * SMOOTH)]
+        if lost.size:
+            out[at[lost[0] :], n] = True
+    return out
