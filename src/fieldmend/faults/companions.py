@@ -81,7 +81,7 @@ def _loadings(Z: Array, trusted: Mask) -> Array:
         limit = 2 * MAD * _median_abs(error, seen)
         # Huber's way: what lies far off the fit pulls no more than the limit.
         L = fit + np.where(seen, np.clip(error, -limit, limit), 0.0)
-    return A * np.sqrt(np.maximum((B**2).mean(axis=0), 1e-12))
+    return np.asarray(A * np.sqrt(np.maximum((B**2).mean(axis=0), 1e-12)))
 
 
 def _median_of_seen(Y: Array, seen: Mask) -> Array:
@@ -123,8 +123,9 @@ def _left_out(Z: Array, trusted: Mask, A: Array, noise: Array) -> Array:
 
 def _weights(size: Array, *, soft: bool) -> Array:
     if soft:
-        return 1.5 / np.maximum(size, 1.5)
-    return np.where(size < TUKEY, (1 - (size / TUKEY) ** 2) ** 2, 0.0)
+        return np.asarray(1.5 / np.maximum(size, 1.5))
+    inner = np.minimum(size / TUKEY, 1.0)
+    return np.asarray((1 - inner**2) ** 2)
 
 
 def _slot_scale(size: Array, trusted: Mask) -> Array:

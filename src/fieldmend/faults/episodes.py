@@ -9,15 +9,26 @@ from typing import Any
 import numpy as np
 
 from fieldmend.faults import history
-from fieldmend.faults.explain import explain
+from fieldmend.faults.events import DAY
+from fieldmend.faults.explain import explain, explain_event
 from fieldmend.faults.labels import Context, Episode
-from fieldmend.faults.stretches import MAD, Array, Mask, bounded, joined, node_medians, rare, stretches
+from fieldmend.faults.stretches import (
+    MAD,
+    Array,
+    Mask,
+    bounded,
+    joined,
+    node_medians,
+    rare,
+    stretches,
+)
+from fieldmend.faults.together import Move, common_moves
 from fieldmend.faults.witnesses import Panel, battery, battery_low, panel
 
 # Readings between two flagged ones that do not part them: in a lasting fault, and otherwise.
 LASTING_GAP, SHORT_GAP = 15, 1
-# Longest run of flagged readings that is a spike.
-SPIKE = 2
+# Longest run of flagged readings that is a spike, and that is a burst.
+SPIKE, BURST = 2, 30
 # A stretch is called dead if it reaches the node's last reading and ends this many spreads off.
 DEAD = 8.0
 # Another condition's jump makes a packet of a spike if it is this rare, in decades beyond 1 %.
@@ -59,7 +70,8 @@ def classify(
     context
         Labels, places, companion conditions.
     persistent
-        Those in lasting stretches; they are flagged too.
+        Those in lasting stretches; they are flagged too. Runs of more than 30 flagged readings
+        count as lasting in any case.
 
     Returns
     -------
@@ -91,10 +103,14 @@ def classify(
     residual = values - fitted
     spread = _spreads(residual, flagged)
     seen = panel(values, flagged, context)
-    return tuple(
+    found = [
         _episode(stretch, _kind(stretch, seen, context), seen, context, 2.0**power)
         for stretch in _all(values, residual / spread, flagged, lasting)
-    )
+    ]
+    found.sort(key=lambda episode: (episode.node, episode.start))
+    day = round(DAY / context.slot) if context.slot > 0 else LASTING_GAP
+    moves = common_moves(values, flagged, max(day, 1))
+    return (*found, *(_event(move, context, 2.0**power) for move in moves))
 
 
 def kinds(episodes: Sequence[Episode], shape: tuple[int, int]) -> tuple[Array, tuple[str, ...]]:
@@ -129,7 +145,7 @@ def _all(values: Array, z: Array, flagged: Mask, lasting: Mask) -> Iterator[Stre
         at = np.flatnonzero(~np.isnan(values[:, n]))
         readings = values[at, n]
         step = history.usual_roughness(history.roughness(readings[~flagged[at, n]]))
-        long = joined(lasting[at, n], LASTING_GAP)
+        long = joined(lasting[at, n] | _long_runs(flagged[at, n]), LASTING_GAP)
         short = joined(flagged[at, n] & ~long, SHORT_GAP) & ~long
         for marks, lasts in ((long, True), (short, False)):
             for a, b in zip(*stretches(marks), strict=True):
@@ -143,6 +159,14 @@ def _all(values: Array, z: Array, flagged: Mask, lasting: Mask) -> Iterator[Stre
                     lasting=lasts,
                     step=step,
                 )
+
+
+def _long_runs(marks: Mask) -> Mask:
+    """Runs of flagged readings that are too long for a burst, whoever flagged them."""
+    out = np.zeros_like(marks)
+    for a, b in zip(*stretches(joined(marks, SHORT_GAP)), strict=True):
+        out[a:b] = marks[a:b] & (b - a > BURST)
+    return out
 
 
 def _kind(stretch: Stretch, seen: Panel, context: Context) -> str:
@@ -163,7 +187,7 @@ def _kind(stretch: Stretch, seen: Panel, context: Context) -> str:
 
 
 def _dead(stretch: Stretch, seen: Panel, context: Context) -> bool:
-    """Off to the node's last reading, out of its range, and saturated, run away or low on battery."""
+    """Off to its last reading, out of its range, and saturated, run away or low on battery."""
     end = max(stretch.at.size // 5, 1)
     if not stretch.to_end or float(np.median(np.abs(stretch.deviation[-end:]))) < DEAD:
         return False
@@ -204,9 +228,7 @@ def _packet(stretch: Stretch, context: Context) -> bool:
     return False
 
 
-def _episode(
-    stretch: Stretch, kind: str, seen: Panel, context: Context, unit: float
-) -> Episode:
+def _episode(stretch: Stretch, kind: str, seen: Panel, context: Context, unit: float) -> Episode:
     severity = float(np.median(np.abs(stretch.deviation)))
     return Episode(
         node=stretch.node,
@@ -217,7 +239,21 @@ def _episode(
         readings=stretch.flagged,
         severity=severity,
         confidence=confidence(severity, stretch.flagged),
-        explanation=explain(kind, stretch, seen, battery(context), context, unit),
+        explanation=explain(kind, stretch, seen, context, unit),
+    )
+
+
+def _event(move: Move, context: Context, unit: float) -> Episode:
+    return Episode(
+        node=move.node,
+        condition=context.condition,
+        start=move.start,
+        stop=move.stop,
+        kind="event",
+        readings=0,
+        severity=move.strength,
+        confidence=confidence(move.strength, move.nodes),
+        explanation=explain_event(move, context, unit),
     )
 
 

@@ -9,47 +9,54 @@ import numpy as np
 
 from fieldmend.faults.labels import Context
 from fieldmend.faults.stretches import Array
-from fieldmend.faults.witnesses import Panel
+from fieldmend.faults.witnesses import Panel, battery
 
 if TYPE_CHECKING:
     from fieldmend.faults.episodes import Stretch
+    from fieldmend.faults.together import Move
 
 
-def explain(  # noqa: PLR0913  (everything a sentence can say)
-    kind: str,
-    stretch: Stretch,
-    seen: Panel,
-    voltage: tuple[str, Array] | None,
-    context: Context,
-    unit: float,
-) -> str:
+def explain(kind: str, stretch: Stretch, seen: Panel, context: Context, unit: float) -> str:
     """What the readings do, against whom, when, and how the battery was.
 
     `unit` is what the readings were divided by.
     """
     end = slice(-max(stretch.at.size // 5, 1), None) if kind in ("drift", "dead") else slice(None)
     gap = stretch.readings[end] - seen.implied(stretch.node, stretch.at[end])
+    early = ""
+    if np.isnan(gap).all():  # nobody was left to compare with at the end
+        gap, early = stretch.readings - seen.implied(stretch.node, stretch.at), "earlier "
     gap = gap[~np.isnan(gap)]
-    against = "off, with no companion to compare,"
+    against = "with no companion to compare,"
     if gap.size:
-        against = _against(float(np.median(gap)) * unit, seen, stretch.node, context)
+        against = early + _against(float(np.median(gap)) * unit, seen, stretch.node, context)
     text = " ".join([_opening(kind, stretch, context, unit), against, _when(stretch, context)])
-    if voltage is not None:
-        text += _battery(voltage, stretch)
-    return text
+    volts = battery(context)
+    return text if volts is None else text + _battery(volts, stretch)
+
+
+def explain_event(move: Move, context: Context, unit: float) -> str:
+    """How many nodes did what, when."""
+    verb = "rise" if move.size > 0 else "fall"
+    amount = f"{_number(abs(move.size) * unit)}{_unit(context)}"
+    when = _time(move.start, context)
+    who = f"{move.nodes} of {move.heard} nodes"
+    return f"{who} {verb} by {amount} together at {when}: an event, not a fault"
 
 
 def _opening(kind: str, stretch: Stretch, context: Context, unit: float) -> str:
     level = f"{_number(float(np.median(stretch.readings)) * unit)}{_unit(context)}"
+    last = stretch.readings[-max(stretch.at.size // 5, 1) :]
+    end = f"{_number(float(np.median(last)) * unit)}{_unit(context)}"
     number = stretch.flagged
     return {
         "spike": f"reads {level} once," if number == 1 else f"reads {level} {number} times,",
         "packet": f"reads {level} with other conditions off in the same packet,",
         "burst": f"{number} readings in a burst around {level},",
         "stuck": f"stuck at {level},",
-        "drift": "drifts, in the end to",
-        "bias": "reads",
-        "dead": f"reads {level} and does not come back,",
+        "drift": f"drifts to {end},",
+        "bias": f"reads {level},",
+        "dead": f"reads {end} and does not come back,",
     }[kind]
 
 

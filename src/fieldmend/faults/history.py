@@ -59,7 +59,7 @@ def roughness(values: Array) -> Array:
     if values.size < 2:
         return np.zeros(values.size)
     step = np.abs(np.diff(values))
-    return np.minimum(np.append(step, np.inf), np.insert(step, 0, np.inf))
+    return np.asarray(np.minimum(np.append(step, np.inf), np.insert(step, 0, np.inf)))
 
 
 def usual_roughness(rough: Array) -> float:
@@ -103,7 +103,7 @@ def _trimmed(core: Mask, wild: Mask) -> Mask:
 
 
 def novel(values: Array, start: int, stop: int) -> bool:
-    """Whether a run's level is one to which the node jumps, from which it jumps, and rests nowhere else.
+    """Whether a node jumps to a run's level and away from it, and is there at no other time.
 
     A sensor that comes to rest by and by (dusk), or again and again at one level, is well.
     """
@@ -149,5 +149,6 @@ def _way_back(values: Array, cuts: Array, at: int) -> int | None:
         if abs(after - before) < 0.5 * min(abs(out), abs(inner)) and out * inner > 0:
             # Of the two levels the one farther from where the node usually is, is the false one.
             inside = np.median(values[cuts[at] + 1 : cuts[back] + 1])
-            return back if abs(inside - usual) > abs(before - usual) else None
+            stayed = (inside - before) * np.sign(out) > 0.3 * abs(out)
+            return back if stayed and abs(inside - usual) > abs(before - usual) else None
     return None

@@ -46,16 +46,17 @@ class Episode:
     Attributes
     ----------
     node
-        Column.
+        Column; for an event that of the node that moved most.
     condition
     start, stop
         First slot, and one past the last.
     kind
         spike, burst, stuck, drift, bias, dead, packet or event.
     readings
-        How many readings in it are flagged; all observed ones for an event.
+        How many readings in it are flagged; 0 for an event.
     severity
-        Median |reading − estimate| over the node's usual spread.
+        Median |reading − estimate| over the node's usual spread; for an event the median move over
+        the nodes' usual steps.
     confidence
         0 to 1, see `docs/faults.md`.
     explanation

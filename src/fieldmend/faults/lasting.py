@@ -13,7 +13,7 @@ import numpy as np
 
 from fieldmend.faults import history
 from fieldmend.faults.companions import implied
-from fieldmend.faults.events import local, shared
+from fieldmend.faults.events import local, on_low_battery, recurrent, shared
 from fieldmend.faults.labels import Context
 from fieldmend.faults.stretches import (
     MAD,
@@ -76,7 +76,7 @@ def persistent(X: Any, context: Context | None = None) -> Mask:
     found |= stuck(values)
     found |= noisy(values)
     found |= displaced(values, found)
-    gone = runaway(values, found)
+    gone = runaway(values, found, context)
     found |= gone
     for _ in range(PASSES):
         found |= departed(values, found, gone, context)
@@ -129,12 +129,12 @@ def displaced(values: Array, left_out: Mask) -> Mask:
     return found & ~shared(found, values - node_medians(values), left_out)
 
 
-def runaway(values: Array, left_out: Mask) -> Mask:
+def runaway(values: Array, left_out: Mask, context: Context) -> Mask:
     """Levels that no usual reading of the node comes near to, for long or for good.
 
-    The limit is ``q60·(q60/q40)⁵`` of the network's deviations in units of each node's own spread: 9
-    standard deviations for normal values, more for heavy tails. Quantiles that low are what
-    a network has left when its batteries die one after the other.
+    The limit is ``q60·(q60/q40)⁵`` of the network's deviations in units of each node's own spread:
+    9 standard deviations for normal values, more for heavy tails. Quantiles that low are what a
+    network has left when its batteries die one after the other.
     """
     deviation, spread = _own_deviation(values, left_out)
     size = np.abs(deviation) / spread
@@ -150,7 +150,8 @@ def runaway(values: Array, left_out: Mask) -> Mask:
         for a, b in zip(*stretches(joined(beyond, SMOOTH)), strict=True):
             if b - a >= SMOOTH // 2 and beyond[a:b].mean() > 0.5:
                 out[at[a:b], n] = True
-    return out & ~shared(out, deviation, left_out)
+    together = shared(out, deviation, left_out) & ~on_low_battery(out, context)
+    return out & ~together & ~recurrent(out, deviation, context)
 
 
 def _own_deviation(values: Array, left_out: Mask) -> tuple[Array, Array]:
@@ -166,14 +167,17 @@ def _own_deviation(values: Array, left_out: Mask) -> tuple[Array, Array]:
 def departed(values: Array, left_out: Mask, gone: Mask, context: Context) -> Mask:
     """Stretches in which a node leaves what the others imply, further than the network's nodes do.
 
-    z = residual/spread; |mean₁₅ z| has to exceed max(4.5, q95·(q95/q75)²) of the network's own |mean₁₅ z|,
-    or hold one of the readings that are `gone`; the stretch reaches as far as |mean₁₅ z| >
-    max(2, q95). Nothing is said where neighbours depart with it (a local event), or where fewer than half of the nodes heard are trusted.
+    z = residual/spread; |mean₁₅ z| has to exceed max(4.5, q95·(q95/q75)²) of the network's own
+    |mean₁₅ z|, or hold one of the readings that are `gone`; the stretch reaches as far as
+    |mean₁₅ z| > max(2, q90). Nothing is said where neighbours depart with it (a local event), or
+    where fewer than half of the nodes heard are trusted.
     """
     trusted = ~np.isnan(values) & ~left_out
     field = implied(values, trusted)
     z = np.clip(field.residual / field.spread, -1e4, 1e4)
-    witnesses = trusted.sum(axis=1, keepdims=True) >= 0.5 * (~np.isnan(values)).sum(axis=1, keepdims=True)
+    witnesses = trusted.sum(axis=1, keepdims=True) >= 0.5 * (~np.isnan(values)).sum(
+        axis=1, keepdims=True
+    )
     known = ~np.isnan(z) & witnesses
     mean = _rolling_mean(z, known)
     low, high = _limits(np.abs(mean[known & ~left_out]))
@@ -187,7 +191,8 @@ def departed(values: Array, left_out: Mask, gone: Mask, context: Context) -> Mas
             inside = a + np.flatnonzero(np.abs(z[at[a:b], n]) > low)
             if inside.size >= SMOOTH // 2:
                 out[at[inside[0] : inside[-1] + 1], n] = True
-    return out & ~shared(out & ~gone, mean, left_out)
+    spared = shared(out & ~gone, mean, left_out) | recurrent(out & ~gone, mean, context)
+    return out & ~spared
 
 
 def _rolling_mean(z: Array, known: Mask) -> Array:
@@ -201,8 +206,8 @@ def _limits(sizes: Array) -> tuple[float, float]:
     """The least size that belongs to a departure, and the size that makes one."""
     if sizes.size == 0:
         return np.inf, np.inf
-    q75, q95 = np.quantile(sizes, (0.75, 0.95))
-    return max(LOW, q95), max(HIGH, q95 * (q95 / q75) ** 2 if q75 > 0 else np.inf)
+    q75, q90, q95 = np.quantile(sizes, (0.75, 0.9, 0.95))
+    return max(LOW, q90), max(HIGH, q95 * (q95 / q75) ** 2 if q75 > 0 else np.inf)
 
 
 def given_up(found: Mask, observed: Mask) -> Mask:

@@ -25,12 +25,12 @@ ROUNDS = ((50.0, 0.674), (75.0, 1.15))
 def spikes(X: Any, estimate: Any, left_out: Mask | None = None) -> Mask:
     """Readings that jump out of their node's past *and* of the field, and back.
 
-    For each reading the median of the nine readings before and of the nine after: a spike lies beyond
-    both, on one side, by more than six robust standard deviations of such deviations, of the whole
-    node and of the readings around (a restless hour has a wider limit). Half as much is asked of
-    reading − estimate. A step (sun, a door) has one side it agrees with; a change that the
-    companions share is in the estimate. And |reading − estimate| has to exceed twice its
-    slot's median. Where a node does not go smoothly in time, the estimate alone decides.
+    For each reading the median of the nine readings before and of the nine after: a spike lies
+    beyond both, on one side, by more than six robust standard deviations of such deviations, of the
+    whole node and of the readings around (a restless hour has a wider limit). Half as much is asked
+    of reading − estimate. A step (sun, a door) has one side it agrees with; a change that the
+    companions share is in the estimate. And |reading − estimate| has to exceed twice its slot's
+    median. Where a node does not go smoothly in time, the estimate alone decides.
 
     Parameters
     ----------

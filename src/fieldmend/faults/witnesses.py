@@ -42,7 +42,7 @@ class Panel:
 
     def companions(self, node: int) -> Array:
         """Columns of the node's companions."""
-        return self.order[node][self.order[node] >= 0]
+        return np.asarray(self.order[node][self.order[node] >= 0])
 
 
 def panel(values: Array, flagged: Mask, context: Context) -> Panel:
