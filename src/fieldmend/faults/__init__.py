@@ -3,9 +3,18 @@
 Arrays are slots × nodes, NaN = not observed. See `docs/faults.md` for what each test asks.
 """
 
-from fieldmend.faults.episodes import classify, confidence, kinds
+from fieldmend.faults.episodes import classify, confidence, kinds, spread
 from fieldmend.faults.labels import Context, Episode
 from fieldmend.faults.lasting import persistent
 from fieldmend.faults.singles import spikes
 
-__all__ = ["Context", "Episode", "classify", "confidence", "kinds", "persistent", "spikes"]
+__all__ = [
+    "Context",
+    "Episode",
+    "classify",
+    "confidence",
+    "kinds",
+    "persistent",
+    "spikes",
+    "spread",
+]
