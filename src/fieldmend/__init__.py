@@ -15,12 +15,14 @@ __all__ = [
     "InputError",
     "LSDecomposition",
     "Records",
+    "Recovery",
     "Status",
     "__version__",
     "decompose",
     "diagnostics",
     "metrics",
     "read",
+    "recover",
     "simulate",
 ]
 
@@ -36,6 +38,10 @@ def __getattr__(name: str) -> Any:
         from fieldmend import records
 
         return getattr(records, name)
+    if name in ("Recovery", "recover"):
+        from fieldmend import recovery
+
+        return getattr(recovery, name)
     if name == "Grid":
         from fieldmend.grid import Grid
 
