@@ -38,6 +38,7 @@ ROUND = sorted(
     + [m * 60 * SECOND for m in (1, 2, 3, 5, 10, 15, 20, 30)]
     + [m * 3600 * SECOND for m in (1, 2, 3, 4, 6, 8, 12, 24)]
 )
+LONGEST = 10_000 * 365 * 86400 * SECOND
 SLACK = 0.1
 MAX_STRETCH = 50
 SPARSE = 0.2
@@ -153,8 +154,11 @@ def microseconds(slot: Any) -> int:
         unit = UNITS.get(parsed[2] or "s") if parsed and (parsed[1] or parsed[2]) else None
         length = float(parsed[1] or 1) * unit if parsed and unit else math.nan
     else:
-        length = float(slot) * SECOND
-    if not math.isfinite(length) or length < 1:
+        try:
+            length = float(slot) * SECOND
+        except (TypeError, ValueError):
+            length = math.nan
+    if not 1 <= length <= LONGEST:
         raise InputError(f"slot {shown(slot)!r} is no length of time", hint="Write 30s, 5min or 1h")
     return round(length)
 
@@ -168,8 +172,10 @@ def in_words(length: int) -> str:
     ('5 min', '31 s', '1.5 ms')
     """
     for unit in ("d", "h", "min", "s"):
-        if length % UNITS[unit] == 0:
+        if length % UNITS[unit] == 0 and length // UNITS[unit] < 1000:
             return f"{length // UNITS[unit]} {unit}"
+    if length >= UNITS["d"]:
+        return f"{length / UNITS['d']:.4g} d"
     return f"{length / SECOND:g} s" if length > SECOND else f"{length / 1000:g} ms"
 
 

@@ -56,11 +56,10 @@ def find(
 
 
 def _matrix(con: "duckdb.DuckDBPyConnection", names: Sequence[str]) -> Iterator[str]:
-    cells = ", ".join(f"list_contains($codes, v{i})" for i in range(len(names)))
-    sums = ", ".join(f"v{i}" for i in range(len(names)))
+    cells = ", ".join(f"v{i}" for i in range(len(names)))
     rows = con.execute(
-        f"SELECT code, count(*), count(DISTINCT i) FROM (SELECT unnest([{sums}]) AS code, "
-        f"unnest(range({len(names)})) AS i FROM used WHERE list_bool_or([{cells}])) "
+        f"SELECT code, count(*), count(DISTINCT i) FROM (SELECT unnest([{cells}]) AS code, "
+        f"unnest(range({len(names)})) AS i FROM used) "
         f"WHERE list_contains($codes, code) GROUP BY code HAVING count(*) >= {LEAST} ORDER BY code",
         {"codes": list(CODES)},
     ).fetchall()
