@@ -1,7 +1,7 @@
 """The fuzz run: ``python driver.py STAGES FULL SEED`` prints one JSON object.
 
-STAGES inputs go through everything that decides in Python: encoding, layout, dialect, columns, time,
-and the SQL made from them. FULL others go through the whole of `fm.read(...).grid()`.
+STAGES inputs go through everything that decides in Python: encoding, layout, dialect, columns,
+time, and the SQL made from them. FULL others go through the whole of `fm.read(...).grid()`.
 An input fails by any exception but InputError, by rows that do not add up, and by over a second.
 """
 

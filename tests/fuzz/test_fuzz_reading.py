@@ -5,6 +5,7 @@ a failing one is made again by its seed: ``inputs.made(seed)``.
 """
 
 import json
+import logging
 import os
 import subprocess
 import sys
@@ -26,7 +27,7 @@ def fuzz(stages, full, seed):
     )
     assert done.returncode == 0, done.stderr[-2000:]
     found = json.loads(done.stdout)
-    print(found)
+    logging.getLogger(__name__).info("%s", found)
     assert found["inputs"] == stages + full
     assert 0 < found["refused"] < found["inputs"]
     assert found["failed"] == []

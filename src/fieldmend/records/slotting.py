@@ -42,7 +42,7 @@ LONGEST = 10_000 * 365 * 86400 * SECOND
 SLACK = 0.1
 MAX_STRETCH = 50
 SPARSE = 0.2
-STEPS_FROM = 3_000_000  # rows that the slot length is found from
+STEPS_FROM = 1_000_000  # rows that the slot length is found from
 
 
 def build(records: "Records", slot: Any, slot_value: str, seed: int) -> Grid:
@@ -120,7 +120,7 @@ def _rows(records: "Records", frame: Frame, low: int, high: int, width: int) -> 
 
 def _series(
     records: "Records", found: dict[str, Array], base: Array
-) -> Iterator[tuple[str, Array, Array, Array]]:
+) -> Iterator[tuple[str, Array | slice, Array, Array]]:
     """Per condition: the rows that have a reading of it, their cells, and the readings."""
     if records.matrix:  # every column is a node
         readings = np.stack([found[f"v{i}"] for i in range(len(records.nodes))], axis=1)
@@ -133,8 +133,11 @@ def _series(
         there = ~np.isnan(v)
         if records.long:
             there &= found["kind_id"] == records.kinds[name]
-        seen = np.flatnonzero(there)
-        yield name, seen, cell[seen], v[seen]
+        if there.all():
+            yield name, slice(None), cell, v
+        else:
+            seen = np.flatnonzero(there)
+            yield name, seen, cell[seen], v[seen]
 
 
 def microseconds(slot: Any) -> int:
