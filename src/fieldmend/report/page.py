@@ -12,6 +12,7 @@ import gzip
 import hashlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
@@ -89,7 +90,9 @@ class _Plotly:
     hash: str
 
     @classmethod
+    @cache
     def installed(cls) -> _Plotly:
+        """Packing takes a sixth of a second: once per process is enough."""
         script = files("plotly").joinpath("package_data", "plotly.min.js").read_bytes()
         packed = base64.b64encode(gzip.compress(script, 6, mtime=0)).decode("ascii")
         return cls(packed, _hash(script))
@@ -174,14 +177,13 @@ def _panel(recovery: Recovery, chosen: contents.Chosen, name: str, room: float) 
 
 def _overview(recovery: Recovery, chosen: contents.Chosen) -> list[Shown]:
     """Figures that compare the conditions."""
-    kinds: tuple[tuple[str, str, Callable[..., Drawing]], ...] = (
+    kinds: tuple[tuple[str, str, Callable[..., Drawing | None]], ...] = (
         ("loss", "Loss rate of the nodes", figures.rates),
         ("gaps", "Gap lengths", figures.gaps),
         ("anomalies", "Flagged readings", figures.flagged),
     )
-    drawn = [(key, draw(recovery, chosen.conditions), title) for key, title, draw in kinds]
     return _present(
-        *((key, drawing if drawing.data else None, title) for key, drawing, title in drawn)
+        *((key, draw(recovery, chosen.conditions), title) for key, title, draw in kinds)
     )
 
 

@@ -19,16 +19,21 @@ if TYPE_CHECKING:
 
 HEIGHT = 320
 SLOTS = 1000  # at most so many, evenly spaced, go into the singular values
+FEWEST = 3  # slots and nodes that make a spectrum worth drawing
 VALUES = 60  # singular values that are drawn at most
 BINS = 60
 MARKS = {"solid": "circle", "dash": "square"}
 
 
 def energy(recovery: Recovery, condition: str) -> Drawing | None:
-    """Singular-value energy of the readings and of the recovered field; None without readings."""
+    """Singular-value energy of the readings and of the recovered field; None for too few."""
     one = recovery.conditions[condition]
     step = -(-len(one.flag) // SLOTS)
-    if np.isnan(one.estimate).any() or np.isnan(one.observed[::step]).all():
+    if (
+        min(one.flag.shape) < FEWEST
+        or np.isnan(one.estimate).any()
+        or np.isnan(one.observed[::step]).all()
+    ):
         return None
     raw = _energy(interpolate(one.observed[::step]))
     recovered = _energy(one.estimate[::step])
@@ -138,9 +143,11 @@ def gap_range(shortest: int, longest: int | None) -> str:
 
 def _energy(values: Array) -> Array | None:
     try:
-        return singular_energy(values)
+        with np.errstate(over="ignore", invalid="ignore"):
+            shares = singular_energy(values)
     except (ValueError, np.linalg.LinAlgError):  # all zero, or too large to decompose
         return None
+    return shares if np.isfinite(shares).all() else None
 
 
 def _line(name: str, x: Array, y: Array, token: str, dash: str) -> dict[str, Any]:
