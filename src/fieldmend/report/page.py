@@ -10,6 +10,7 @@ from __future__ import annotations
 import base64
 import gzip
 import hashlib
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cache
@@ -214,4 +215,6 @@ def _template() -> Any:
     environment = Environment(
         autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
+    # A number and its percent sign stay on one line.
+    environment.filters["bound"] = lambda text: re.sub(r"(?<=\d) (?=%)", "\u00a0", text)
     return environment.from_string(_asset("report.html.j2"))
