@@ -1,4 +1,4 @@
-"""Colours by what they mean, light and dark: the page, the figures and the contrast test share them.
+"""Colours by what they mean, light and dark: page, figures and contrast test share them.
 
 Figures name a colour as ``var(--token)``; whoever draws them puts the colour of the theme in. The
 hues are Okabe and Ito's, darkened or lightened until they stand out from their background. States
@@ -11,9 +11,9 @@ from collections.abc import Mapping
 from typing import Any
 
 TENTHS = 10  # steps of the share of lost readings in a cell
-SERIES = 6  # colours for conditions; then the next dash and symbol
+SERIES = 6  # colours for conditions
 DASHES = ("solid", "dash", "dot")
-SYMBOLS = ("circle", "square", "diamond", "triangle-up", "x", "star")
+SYMBOLS = ("circle", "square", "diamond", "triangle-up", "x", "star", "cross")
 
 
 def var(token: str) -> str:
@@ -43,7 +43,7 @@ LIGHT = _with_lost(
         "page": "#f6f6f3", "card": "#ffffff", "text": "#1b2129", "muted": "#56606b",
         "rule": "#dcdfe3", "link": "#00588c", "focus": "#b34700",
         "observed": "#1b2129", "estimate": "#0072b2", "band": "rgba(0, 114, 178, 0.18)",
-        "neighbour": "#87909a", "straight": "#8c6300",
+        "neighbour": "#7f8892", "straight": "#8c6300",
         "seen": "#e6eaed", "unjudged": "#d9cfa6", "lost": "#56b4e9", "suspect": "#b84300",
         "fail": "#3b0036",
         "series-0": "#0072b2", "series-1": "#b84300", "series-2": "#00805c",
@@ -75,9 +75,9 @@ FIELD = [
 
 def series(index: int) -> dict[str, Any]:
     """Colour, dash and symbol of the condition with this index."""
-    turn = index // SERIES
+    dash = DASHES[index % len(DASHES)]  # lines that coincide still show both colours
     return {
-        "line": {"color": var(f"series-{index % SERIES}"), "dash": DASHES[turn % len(DASHES)]},
+        "line": {"color": var(f"series-{index % SERIES}"), "dash": dash},
         "marker": {
             "color": var(f"series-{index % SERIES}"),
             "symbol": SYMBOLS[index % len(SYMBOLS)],
