@@ -33,7 +33,8 @@ what was expected, what to try.
 `fieldmend --show-completion` prints the script instead.
 
 **Environment**: `NO_COLOR`; `TMPDIR`, where records are unpacked; `FIELDMEND_THREADS`, of the
-reader; `OPENBLAS_NUM_THREADS` and its kin, of the linear algebra, 1 unless you set it; `FIELDMEND_DEBUG`.
+reader; `OPENBLAS_NUM_THREADS` and its kin, of the linear algebra, 1 unless you set it;
+`FIELDMEND_DEBUG`.
 
 *This page is written by `docs/generate_cli.py`.*
 """
