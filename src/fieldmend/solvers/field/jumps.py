@@ -1,0 +1,128 @@
+"""How a node's readings usually jump from one to the next: what a false reading is measured against.
+
+Jumps are Student-t: real fields have steps (sun, doors), and a normal law would call them all
+false. The scale is a node's own times a rise with the gap that all nodes share.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import gammaln
+from scipy.stats import t as student
+
+from fieldmend.prox import Array, Mask
+
+Index = NDArray[np.intp]
+
+_FREEDOM = np.array([1.2, 1.6, 2.0, 3.0, 5.0, 10.0])
+_HALF = student.ppf(0.75, _FREEDOM)  # median |t|
+_POOLED = 10.0  # jumps' worth of the network's scale in each node's own
+_LEAST = 1e-4  # scale floor, in the units of the scaled readings
+_ENOUGH = 100_000  # jumps to fit the freedom on
+
+
+@dataclass(frozen=True)
+class Readings:
+    """A node's readings, nodes one after the other: value, slot and node of each."""
+
+    slot: Index
+    node: Index
+
+    @classmethod
+    def where(cls, used: Mask, slots: Index) -> Readings:
+        """The used entries of nodes × slots, in that order; `slots` are the slots' numbers."""
+        node, column = np.nonzero(used)
+        return cls(slots[column], node)
+
+    @property
+    def inner(self) -> Mask:
+        """Is the boundary before reading i (one more after the last) between two of one node?"""
+        out = np.zeros(len(self.node) + 1, dtype=np.bool_)
+        out[1:-1] = self.node[1:] == self.node[:-1]
+        return out
+
+
+@dataclass(frozen=True)
+class JumpLaw:
+    """Log density of a jump of a node over a gap."""
+
+    scale: Array  # per node
+    rise: Array  # per octave of the gap
+    freedom: float
+    width: float  # range over which false readings fall
+
+    def log_density(self, jump: Array, gap: Index, node: Index) -> Array:
+        """Student-t with the node's scale, wider over longer gaps."""
+        nu = self.freedom
+        s = self.scale[node] * self.rise[_octave(gap, len(self.rise))]
+        constant = gammaln((nu + 1) / 2) - gammaln(nu / 2) - 0.5 * np.log(nu * np.pi)
+        out: Array = constant - np.log(s) - (nu + 1) / 2 * np.log1p((jump / s) ** 2 / nu)
+        return out
+
+
+def fit_jumps(values: Array, at: Readings, nodes: int) -> JumpLaw:
+    """The law of the jumps between consecutive readings."""
+    same = at.node[1:] == at.node[:-1]
+    size = np.abs(np.diff(values))[same]
+    gap, node = np.diff(at.slot)[same], at.node[1:][same]
+    if size.size == 0:
+        return JumpLaw(np.ones(nodes), np.ones(1), 3.0, 1.0)
+    octave = _octave(gap, 63)
+    octaves = int(octave.max()) + 1
+    rise, scale = np.ones(octaves), np.ones(nodes)
+    for _ in range(2):
+        scale = _scales(size / rise[octave], node, nodes)
+        rise = _rise(size / scale[node], octave, octaves)
+    low, high = np.percentile(values, (1, 99))
+    z = size / (scale[node] * rise[octave])
+    best = _freedom(z[:: max(1, z.size // _ENOUGH)])
+    width = 2.0 * max(float(high - low), 10 * float(np.median(scale)))
+    return JumpLaw(scale / _HALF[best], rise, float(_FREEDOM[best]), width)
+
+
+def _freedom(z: Array) -> int:
+    """Which degrees of freedom suit jumps in units of their median size."""
+    scores = [student.logpdf(z * half, nu).mean() + np.log(half)
+              for nu, half in zip(_FREEDOM, _HALF, strict=True)]
+    return int(np.argmax(scores))
+
+
+def _octave(gap: Index, octaves: int) -> Index:
+    out: Index = np.minimum(np.log2(gap).astype(np.intp), octaves - 1)
+    return out
+
+
+def _middle(sizes: Array) -> float:
+    """The median; of readings in coarse steps, where it is 0, what larger jumps imply."""
+    half, most = np.percentile(sizes, (50, 80))
+    moved = sizes[sizes > 0]
+    step = float(np.percentile(moved, 5)) if moved.size else 0.0
+    return max(float(half), float(most) / 4, step)
+
+
+def _scales(size: Array, node: Index, nodes: int) -> Array:
+    usual = _middle(size)
+    starts = np.searchsorted(node, np.arange(nodes + 1))
+    out = np.full(nodes, usual)
+    for n in range(nodes):
+        own = size[starts[n] : starts[n + 1]]
+        if own.size:
+            weight = own.size / (own.size + _POOLED)
+            out[n] = np.exp(
+                weight * np.log(_middle(own) + _LEAST) + (1 - weight) * np.log(usual + _LEAST)
+            )
+    return np.maximum(out, _LEAST)
+
+
+def _rise(z: Array, octave: Index, octaves: int) -> Array:
+    """Median size by octave of the gap, never falling; 1 for neighbouring slots."""
+    out = np.ones(octaves)
+    for k in range(octaves):
+        here = z[octave == k]
+        out[k] = _middle(here) if here.size >= 20 else (out[k - 1] * 1.2 if k else 1.0)
+    out = np.maximum.accumulate(np.maximum(out, _LEAST))
+    rise: Array = out / out[0]
+    return rise
