@@ -1,4 +1,4 @@
-"""The automatic recovery: flags, fit, hold-outs, calibration, and the field at every entry.
+"""The automatic recovery: fit, calibrate on hidden readings, and the field at every entry.
 
 The parameters are fitted on part of a long record; the field is then smoothed window by window with
 the same parameters, windows overlapping so that their seams do not show.
@@ -12,29 +12,20 @@ import numpy as np
 
 from fieldmend.problem import LowRank, Scaling
 from fieldmend.prox import Array, Mask
-from fieldmend.solvers.field.flags import first_flags, second_flags
+from fieldmend.solvers.field.fitting import Fit, fit
 from fieldmend.solvers.field.holdout import (
     Calibration,
     Holdout,
     calibrate,
     distances,
-    draw_hidden,
     remoteness,
 )
-from fieldmend.solvers.field.model import (
-    Data,
-    Field,
-    estimate,
-    grow,
-    improve,
-    start_field,
-    update_factors,
-)
+from fieldmend.solvers.field.jumps import Index
+from fieldmend.solvers.field.model import Data, Field, estimate, follow
 from fieldmend.solvers.field.scaling import node_scaling, scaled
-
-_RANKS = (2, 6, 12)
-_HIDDEN = 0.1  # share of the readings hidden in each hold-out
-_HOLDOUTS = 3
+from fieldmend.solvers.field.stack import Lean, choose_lean, lines
+from fieldmend.solvers.field.trials import Trial
+from fieldmend.solvers.field.windows import Window, fit_slots, windows
 
 
 @dataclass(frozen=True)
@@ -54,140 +45,151 @@ class Recovered:
 
 
 @dataclass(frozen=True)
-class _Hidden:
-    """One hold-out's hidden entries: place, scaled truth, estimate, sd, remoteness, gap."""
+class _Honest:
+    """What hidden readings taught: how far to lean to the line, how wide the intervals are."""
 
-    node: Array
-    slot: Array
-    truth: Array
-    estimate: Array
-    sd: Array
-    remote: Array
-    gap: Array
+    lean: Lean
+    calibration: Calibration
+
+    @classmethod
+    def learnt(cls, trial: Trial, level: float) -> _Honest:
+        lean = choose_lean(trial.truth, trial.model, trial.line, trial.remote)
+        z = np.abs(trial.truth - lean.mix(trial.model, trial.line, trial.remote)) / trial.sd
+        return cls(lean, calibrate(z, trial.remote, trial.run, level))
 
 
 def recover_field(
     X: Array, observed: Mask, *, level: float = 0.9, period: object = None, seed: int = 0
 ) -> Recovered:
-    """Recover the field from readings, slots × nodes."""
-    rng = np.random.default_rng(seed)
+    """Recover the field from readings, slots × nodes.
+
+    O(T·N·r) time; memory a few times that of one window besides the results.
+    """
+    if not 0.0 < level < 1.0:
+        msg = f"level must lie between 0 and 1, for example 0.9; it is {level!r}"
+        raise ValueError(msg)
     scaling = node_scaling(X, observed)
-    data = Data(
-        scaled(X, observed, scaling),
-        np.ascontiguousarray(observed.T),
-        np.arange(len(X), dtype=np.intp),
-    )
-    false, field = _screened(data, rng)
-    clean = data.using(data.used & ~false)
-    field, hidden = _held_out(field, clean, rng)
-    field = improve(field, clean, rng, rounds=1)
-    field = update_factors(field, clean, rng, tol=1e-3, most=20)
-    everything = [np.concatenate(p) for p in zip(*(vars(h).values() for h in hidden), strict=True)]
-    pooled = _Hidden(*everything)
-    calibration = calibrate(np.abs(pooled.truth - pooled.estimate) / pooled.sd, pooled.remote, level)
+    fitted = fit(_data(X, observed, scaling, fit_slots(*X.shape)), seed)
+    honest = _Honest.learnt(Trial.pooled(fitted.trials), level)
+    out = _Output(X, observed, scaling)
+    for window in windows(*X.shape):
+        out.add(window, *_smoothed(out, window, fitted, honest))
+    return out.finished(fitted, _reported(fitted.trials, scaling, level), honest)
+
+
+def _data(X: Array, observed: Mask, scaling: Scaling, slots: Index) -> Data:
+    whole = len(slots) == slots[-1] - slots[0] + 1
+    rows: Index | slice = slice(slots[0], slots[-1] + 1) if whole else slots
+    used = np.ascontiguousarray(observed[rows].T)
+    return Data(scaled(X[rows], observed[rows], scaling), used, slots)
+
+
+def _smoothed(
+    out: _Output, window: Window, fitted: Fit, honest: _Honest
+) -> tuple[Field, Array, Array, Mask]:
+    """Factors of the window, estimate, half width of the interval, flags."""
+    slots = np.arange(window.first, window.last, dtype=np.intp)
+    data = _data(out.X, out.observed, out.scaling, slots)
+    if np.array_equal(slots, fitted.clean.slots):
+        field, clean = fitted.field, fitted.clean
+    else:
+        false, field = fitted.screen(data, fitted.field)
+        clean = data.using(data.used & ~false)
+        field = follow(field, clean, tol=3e-3, most=10)
     mean, variance = estimate(field, clean)
-    half = np.sqrt(variance) * calibration.at(remoteness(*distances(clean.used)))
-    holdout = _reported(hidden, scaling, level)
-    return _finished(X, observed, scaling, field, (mean, half, false), holdout)
+    remote = remoteness(*distances(clean.used, slots))
+    mean = honest.lean.mix(mean, lines(clean.readings, clean.used), remote)
+    half = np.sqrt(variance) * honest.calibration.at(remote)
+    return field, mean, half, data.used & ~clean.used
 
 
-def _screened(data: Data, rng: np.random.Generator) -> tuple[Mask, Field]:
-    """False readings, decided twice: without a field, then against a first one."""
-    first = data.using(data.used & ~first_flags(data))
-    field = start_field(first)
-    for rank in _RANKS[:-1]:
-        field = improve(grow(field, first, _allowed(rank, data)), first, rng, rounds=2)
-    return second_flags(data, field.common()), field
-
-
-def _allowed(rank: int, data: Data) -> int:
-    nodes, slots = data.readings.shape
-    return min(rank, nodes // 3 if nodes >= 6 else nodes - 1, slots // 3)
-
-
-def _held_out(
-    field: Field, clean: Data, rng: np.random.Generator
-) -> tuple[Field, list[_Hidden]]:
-    """Fit to the full rank without the first hidden set; a round or two without each other one."""
-    out = []
-    for k in range(_HOLDOUTS):
-        hidden = draw_hidden(clean.used, ~clean.used, _HIDDEN, rng)
-        rest = clean.using(clean.used & ~hidden)
-        if k == 0:
-            field = grow(field, rest, _allowed(_RANKS[-1], clean))
-            field = improve(field, rest, rng, rounds=4)
-            trial = update_factors(field, rest, rng, tol=1e-3, most=20)
-        else:
-            trial = improve(field, rest, rng, rounds=2, nodes_last=False)
-        out.append(_judged(trial, rest, clean, hidden))
-    return field, out
-
-
-def _judged(field: Field, rest: Data, clean: Data, hidden: Mask) -> _Hidden:
-    mean, variance = estimate(field, rest)
-    node, slot = np.nonzero(hidden)
-    back, ahead = (d[hidden] for d in distances(rest.used))
-    gap = np.where(np.isfinite(back + ahead), back + ahead - 1, np.fmin(back, ahead))
-    gap = np.minimum(np.where(np.isfinite(gap), gap, rest.used.shape[1]), rest.used.shape[1])
-    return _Hidden(
-        node,
-        slot,
-        clean.readings[hidden],
-        mean[hidden],
-        np.sqrt(variance[hidden]),
-        remoteness(back, ahead),
-        gap.astype(np.intp),
-    )
-
-
-def _reported(hidden: list[_Hidden], scaling: Scaling, level: float) -> Holdout:
-    """The hold-outs in the units of the readings, each with the quantiles of the others."""
-    bounds = []
-    for k, own in enumerate(hidden):
-        others = [h for i, h in enumerate(hidden) if i != k] or [own]
-        z = np.concatenate([np.abs(h.truth - h.estimate) / h.sd for h in others])
-        calibration = calibrate(z, np.concatenate([h.remote for h in others]), level)
-        bounds.append(own.sd * calibration.at(own.remote))
-    node = np.concatenate([h.node for h in hidden])
-    slot = np.concatenate([h.slot for h in hidden])
-    scale, centre = scaling.scale[node], scaling.center[node]
-    mean = np.concatenate([h.estimate for h in hidden])
-    half = np.concatenate(bounds)
+def _reported(trials: list[Trial], scaling: Scaling, level: float) -> Holdout:
+    """The hold-outs in the units of the readings, each judged by what the others taught."""
+    means, halves = [], []
+    for k, own in enumerate(trials):
+        others = [t for i, t in enumerate(trials) if i != k] or [own]
+        honest = _Honest.learnt(Trial.pooled(others), level)
+        means.append(honest.lean.mix(own.model, own.line, own.remote))
+        halves.append(own.sd * honest.calibration.at(own.remote))
+    every, mean, half = Trial.pooled(trials), np.concatenate(means), np.concatenate(halves)
+    scale, centre = scaling.scale[every.node], scaling.center[every.node]
     return Holdout(
-        slot,
-        node,
-        np.concatenate([h.truth for h in hidden]) * scale + centre,
+        every.slot,
+        every.node,
+        every.truth * scale + centre,
         mean * scale + centre,
         (mean - half) * scale + centre,
         (mean + half) * scale + centre,
-        np.concatenate([h.gap for h in hidden]),
+        every.gap,
     )
 
 
-def _finished(
-    X: Array,
-    observed: Mask,
-    scaling: Scaling,
-    field: Field,
-    parts: tuple[Array, Array, Mask],
-    holdout: Holdout,
-) -> Recovered:
-    mean, half, false = parts
-    left = np.vstack([field.factors, np.ones(len(X))]).T
-    factors = LowRank(left, np.hstack([field.loadings, field.level[:, None]]))
-    values = mean.T * scaling.scale + scaling.center
-    margin = half.T * scaling.scale
-    sparse = np.where(false.T & observed, X - values, 0.0)
-    kind = X.dtype
-    return Recovered(
-        values.astype(kind),
-        scaling.undo(factors, kind),
-        sparse.astype(kind),
-        (values - margin).astype(kind),
-        (values + margin).astype(kind),
-        factors,
-        scaling,
-        holdout,
-        f"{field.rank} common factors",
-        field.rank,
-    )
+class _Output:
+    """The results, filled window by window in the units and the precision of the readings."""
+
+    def __init__(self, X: Array, observed: Mask, scaling: Scaling) -> None:
+        self.X, self.observed, self.scaling = X, observed, scaling
+        names = "estimate", "low_rank", "sparse", "lower", "upper"
+        self.arrays = {name: np.empty_like(X) for name in names}
+        self.factors: list[Array] = []
+
+    def add(self, window: Window, field: Field, mean: Array, half: Array, false: Mask) -> None:
+        """Keep the middle of a window."""
+        rows = slice(window.start, window.stop)
+        kept = slice(window.start - window.first, window.stop - window.first)
+        common = field.level[:, None] + field.loadings @ field.factors[:, kept]
+        mean, half = mean[:, kept], half[:, kept]
+        for name, values in (
+            ("estimate", mean),
+            ("low_rank", common),
+            ("lower", mean - half),
+            ("upper", mean + half),
+        ):
+            self.arrays[name][rows] = self._units(values)
+        with np.errstate(over="ignore"):
+            off = self.X[rows] - self.arrays["estimate"][rows]
+        largest = np.finfo(self.X.dtype).max
+        self.arrays["sparse"][rows] = np.where(
+            false[:, kept].T, np.clip(off, -largest, largest), 0.0
+        )
+        self.factors.append(field.factors[:, kept].T)
+
+    def _units(self, values: Array) -> Array:
+        largest = np.finfo(self.X.dtype).max
+        with np.errstate(over="ignore"):
+            out: Array = values.T * self.scaling.scale + self.scaling.center
+        return np.clip(out, -largest, largest)
+
+    def finished(self, fitted: Fit, holdout: Holdout, honest: _Honest) -> Recovered:
+        """Everything together."""
+        field = fitted.field
+        left = np.hstack([np.vstack(self.factors), np.ones((len(self.X), 1))])
+        factors = LowRank(left, np.hstack([field.loadings, field.level[:, None]]))
+        return Recovered(
+            **self.arrays,
+            factors=factors,
+            scaling=self.scaling,
+            holdout=holdout,
+            choice=_choice(fitted, honest),
+            rank=field.rank,
+        )
+
+
+def _choice(fitted: Fit, honest: _Honest) -> str:
+    """One sentence: what was chosen and why."""
+    field = fitted.field
+    common = (field.loadings**2).sum(axis=1)
+    own = field.nodes.spread
+    share = float(np.median(own / (own + common + field.nodes.noise)))
+    strength = (field.loadings**2).sum(axis=0)
+    words = [f"{field.rank} common factors"]
+    if field.rank:
+        phi = float((strength * field.phi).sum() / (strength.sum() + 1e-300))
+        words.append(f"time scale {1.0 / max(1.0 - phi, 1e-3):.0f} slots")
+    words.append(f"own wandering {100 * share:.0f} % of a node's variance")
+    if fitted.start == "slots":
+        words.append("started slot by slot: hidden readings came out better")
+    weight = float(honest.lean.weight.max())
+    if weight > 0:
+        words.append(f"leans to the straight line by up to {100 * weight:.0f} %")
+    return ", ".join(words)

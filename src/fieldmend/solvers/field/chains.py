@@ -103,13 +103,12 @@ def _factored(diagonal: Array, off: Array) -> tuple[Array, Array]:
 
 def sample_chains(phi: Array, innovation: Array, links: Mask, white: Array) -> Array:
     """AR(1) chains driven by the given standard normal numbers, chains × slots."""
-    from scipy.signal import lfilter
-
-    out = white * np.sqrt(innovation)[:, None]
-    starts = np.concatenate([[0], np.flatnonzero(~links) + 1, [white.shape[1]]])
-    out[:, starts[:-1]] /= np.sqrt(1.0 - phi**2)[:, None]
-    for value in np.unique(phi):
-        same = phi == value
-        for a, b in zip(starts[:-1], starts[1:], strict=True):
-            out[same, a:b] = lfilter([1.0], [1.0, -value], out[same, a:b], axis=1)
-    return out
+    out = np.ascontiguousarray((white * np.sqrt(innovation)[:, None]).T)
+    first = 1.0 / np.sqrt(1.0 - phi**2)
+    out[0] *= first
+    for t, linked in enumerate(links.tolist(), start=1):
+        if linked:
+            out[t] += phi * out[t - 1]
+        else:
+            out[t] *= first
+    return np.ascontiguousarray(out.T)

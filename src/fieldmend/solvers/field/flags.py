@@ -34,42 +34,61 @@ class Channel:
     slack: float = 0.0
 
 
-def false_readings(channels: tuple[Channel, ...], used: Mask, slots: Index) -> Mask:
-    """Readings (among the used) that every channel calls false."""
-    at, nodes = Readings.where(used, slots), len(used)
-    values = [c.values[used] for c in channels]
-    good = np.ones(len(at.node), dtype=np.bool_)
-    rates = _RATES
-    for _ in range(_ROUNDS if len(good) else 0):
-        kept = Readings(at.slot[good], at.node[good])
-        laws = [fit_jumps(v[good], kept, nodes) for v in values]
-        slacks = [c.slack for c in channels]
-        start, length, score = _candidates(values, at, laws, slacks, rates)
+@dataclass(frozen=True)
+class Rule:
+    """What was learnt about jumps: applied to other stretches of the same record as it is."""
+
+    laws: tuple[JumpLaw, ...]
+    rates: tuple[float, float]
+
+    def apply(self, channels: tuple[Channel, ...], used: Mask, slots: Index) -> Mask:
+        """Readings (among the used) that every channel calls false."""
+        good = self._good(channels, used, Readings.where(used, slots))[0]
+        return _placed(~good, used)
+
+    def _good(
+        self, channels: tuple[Channel, ...], used: Mask, at: Readings
+    ) -> tuple[Mask, tuple[float, float]]:
+        start, length, score = _candidates(channels, used, at, self)
         start, length = _chosen(start, length, score)
-        good = _outside(start, length, len(good))
-        rates = _rates(length, len(good))
+        return _outside(start, length, len(at.node)), _rates(length, len(at.node))
+
+
+def learn(channels: tuple[Channel, ...], used: Mask, slots: Index) -> tuple[Mask, Rule]:
+    """False readings, and the rule that found them: jumps are learnt again without the first."""
+    at = Readings.where(used, slots)
+    good, rates = np.ones(len(at.node), dtype=np.bool_), _RATES
+    for _ in range(_ROUNDS):
+        kept = Readings(at.slot[good], at.node[good])
+        laws = tuple(fit_jumps(c.values[used][good], kept, len(used)) for c in channels)
+        rule = Rule(laws, rates)
+        if len(good):
+            good, rates = rule._good(channels, used, at)
+    return _placed(~good, used), rule
+
+
+def _placed(marked: Mask, used: Mask) -> Mask:
     out = np.zeros(used.shape, dtype=np.bool_)
-    out[used] = ~good
+    out[used] = marked
     return out
 
 
 def _candidates(
-    values: list[Array],
-    at: Readings,
-    laws: list[JumpLaw],
-    slacks: list[float],
-    rates: tuple[float, float],
+    channels: tuple[Channel, ...], used: Mask, at: Readings, rule: Rule
 ) -> tuple[Index, Index, Array]:
     """Segments (first reading, length) that pass, and by how much."""
-    scorers = [_Scorer(v, at, law) for v, law in zip(values, laws, strict=True)]
-    start, end = _pairs(scorers[0].odd, at)
+    if not len(at.node):
+        return np.zeros(0, np.intp), np.zeros(0, np.intp), np.zeros(0)
+    first = _Scorer(channels[0].values[used], at, rule.laws[0])
+    start, end = _pairs(first.odd, at)
     length = end - start
-    prior = np.where(length == 1, np.log(rates[0]), np.log(rates[1]))
-    prior -= _PER_READING * (length - 1) + _EVIDENCE
-    score = np.full(len(start), np.inf)
-    for scorer, slack in zip(scorers, slacks, strict=True):
-        score = np.minimum(score, scorer.score(start, end) + slack)
-    score += prior
+    score = np.where(length == 1, np.log(rule.rates[0]), np.log(rule.rates[1]))
+    score -= _PER_READING * (length - 1) + _EVIDENCE
+    evidence = first.score(start, end) + channels[0].slack
+    for channel, law in zip(channels[1:], rule.laws[1:], strict=True):
+        scorer = _Scorer(channel.values[used], at, law)
+        evidence = np.minimum(evidence, scorer.score(start, end) + channel.slack)
+    score += evidence
     kept = score > 0
     return start[kept], length[kept], score[kept]
 
@@ -165,16 +184,14 @@ def _rates(length: Index, count: int) -> tuple[float, float]:
     )
 
 
-def first_flags(data: Data) -> Mask:
-    """Before any field is known: a node's own past and its distance to the slot's median agree."""
+def first_channels(data: Data) -> tuple[Channel, ...]:
+    """Before any field is known: a node's own past and its distance to the slot's median."""
     middle = np.zeros(data.readings.shape[1])
     heard = data.used.any(axis=0)
     middle[heard] = np.nanmedian(np.where(data.used, data.readings, np.nan)[:, heard], axis=0)
-    channels = Channel(data.readings), Channel(data.readings - middle)
-    return false_readings(channels, data.used, data.slots)
+    return Channel(data.readings), Channel(data.readings - middle)
 
 
-def second_flags(data: Data, common: Array) -> Mask:
+def second_channels(data: Data, common: Array) -> tuple[Channel, ...]:
     """With a field at hand: the departure from it decides, the node's own past may object."""
-    channels = Channel(data.readings - common), Channel(data.readings, slack=6.0)
-    return false_readings(channels, data.used, data.slots)
+    return Channel(data.readings - common), Channel(data.readings, slack=6.0)

@@ -54,7 +54,6 @@ def _runs(used: Mask, lengths: Index, wanted: float, rng: np.random.Generator) -
     rate = max(float(used.mean()), 1e-3)
     count = int(np.ceil(wanted / (rate * lengths.mean()))) + 1
     chosen = rng.choice(lengths, count)
-    # At least one run of every size class gets in before the budget is spent: long ones are rare.
     node, start = rng.integers(nodes, size=count), rng.random(count)
     spent = 0.0
     for n, a, length in zip(node.tolist(), start.tolist(), chosen.tolist(), strict=True):
@@ -74,12 +73,12 @@ def run_lengths(lost: Mask) -> Index:
     return np.nonzero(edge == -1)[1] - np.nonzero(edge == 1)[1]
 
 
-def distances(used: Mask) -> tuple[Array, Array]:
+def distances(used: Mask, slots: Index) -> tuple[Array, Array]:
     """Slots back to the node's last used reading and ahead to its next; infinite without one."""
-    slots = np.arange(used.shape[1], dtype=np.float64)
-    last = np.maximum.accumulate(np.where(used, slots, -np.inf), axis=1)
-    following = np.minimum.accumulate(np.where(used, slots, np.inf)[:, ::-1], axis=1)[:, ::-1]
-    return slots - last, following - slots
+    number = slots.astype(np.float64)
+    last = np.maximum.accumulate(np.where(used, number, -np.inf), axis=1)
+    following = np.minimum.accumulate(np.where(used, number, np.inf)[:, ::-1], axis=1)[:, ::-1]
+    return number - last, following - number
 
 
 def remoteness(back: Array, ahead: Array) -> Array:
@@ -107,7 +106,7 @@ class Calibration:
 _BINS, _PER_BIN, _OUTLIER = 8, 120, 5.0
 
 
-def calibrate(z: Array, remote: Array, level: float) -> Calibration:
+def calibrate(z: Array, remote: Array, run: Index, level: float) -> Calibration:
     """Split conformal: quantiles of |error|/sd of hidden readings, in bins of remoteness.
 
     Errors far beyond the rest are anomalies that nobody flagged, no errors of the estimate; they
@@ -116,19 +115,20 @@ def calibrate(z: Array, remote: Array, level: float) -> Calibration:
     if z.size < 5:
         return Calibration(np.zeros(1), np.full(1, 3.0))
     kept = z <= _OUTLIER * np.quantile(z, level)
-    z, remote = z[kept], remote[kept]
+    z, remote, run = z[kept], remote[kept], run[kept]
     order = np.argsort(remote, kind="stable")
-    z, log_remote = z[order], np.log(np.maximum(remote[order], 0.25))
+    z, run, log_remote = z[order], run[order], np.log(np.maximum(remote[order], 0.25))
     bins = int(np.clip(z.size // _PER_BIN, 1, _BINS))
     parts = np.array_split(np.arange(z.size), bins)
     centres = np.array([log_remote[p].mean() for p in parts])
-    factor = np.array([_upper_quantile(z[p], level) for p in parts])
+    factor = np.array([_upper_quantile(z[p], run[p], level) for p in parts])
     return Calibration(centres, factor)
 
 
-def _upper_quantile(z: Array, level: float) -> float:
-    """The conformal order statistic: at least the level on average over new readings."""
-    rank = int(np.ceil((z.size + 1) * level))
-    if rank > z.size:
+def _upper_quantile(z: Array, run: Index, level: float) -> float:
+    """The conformal order statistic; readings hidden in one run count as one witness."""
+    witnesses = len(np.unique(run))
+    share = level * (1.0 + 1.0 / witnesses)
+    if share > 1.0:
         return float(z.max()) * 1.1
-    return float(np.partition(z, rank - 1)[rank - 1])
+    return float(np.quantile(z, share, method="higher"))

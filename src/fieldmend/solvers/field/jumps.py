@@ -10,18 +10,17 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import gammaln
-from scipy.stats import t as student
+from scipy.special import gammaln, stdtrit
 
 from fieldmend.prox import Array, Mask
 
 Index = NDArray[np.intp]
 
 _FREEDOM = np.array([1.2, 1.6, 2.0, 3.0, 5.0, 10.0])
-_HALF = student.ppf(0.75, _FREEDOM)  # median |t|
+_HALF = stdtrit(_FREEDOM, 0.75)  # median |t|
 _POOLED = 10.0  # jumps' worth of the network's scale in each node's own
 _LEAST = 1e-4  # scale floor, in the units of the scaled readings
-_ENOUGH = 100_000  # jumps to fit the freedom on
+_ENOUGH = 20_000  # jumps to fit the freedom on
 
 
 @dataclass(frozen=True)
@@ -56,11 +55,15 @@ class JumpLaw:
 
     def log_density(self, jump: Array, gap: Index, node: Index) -> Array:
         """Student-t with the node's scale, wider over longer gaps."""
-        nu = self.freedom
         s = self.scale[node] * self.rise[_octave(gap, len(self.rise))]
-        constant = gammaln((nu + 1) / 2) - gammaln(nu / 2) - 0.5 * np.log(nu * np.pi)
-        out: Array = constant - np.log(s) - (nu + 1) / 2 * np.log1p((jump / s) ** 2 / nu)
-        return out
+        return log_student(jump / s, self.freedom) - np.log(s)
+
+
+def log_student(z: Array, nu: float) -> Array:
+    """Log density of Student's t."""
+    constant = gammaln((nu + 1) / 2) - gammaln(nu / 2) - 0.5 * np.log(nu * np.pi)
+    out: Array = constant - (nu + 1) / 2 * np.log1p(z**2 / nu)
+    return out
 
 
 def fit_jumps(values: Array, at: Readings, nodes: int) -> JumpLaw:
@@ -85,8 +88,10 @@ def fit_jumps(values: Array, at: Readings, nodes: int) -> JumpLaw:
 
 def _freedom(z: Array) -> int:
     """Which degrees of freedom suit jumps in units of their median size."""
-    scores = [student.logpdf(z * half, nu).mean() + np.log(half)
-              for nu, half in zip(_FREEDOM, _HALF, strict=True)]
+    scores = [
+        log_student(z * half, nu).mean() + np.log(half)
+        for nu, half in zip(_FREEDOM.tolist(), _HALF.tolist(), strict=True)
+    ]
     return int(np.argmax(scores))
 
 
@@ -97,24 +102,20 @@ def _octave(gap: Index, octaves: int) -> Index:
 
 def _middle(sizes: Array) -> float:
     """The median; of readings in coarse steps, where it is 0, what larger jumps imply."""
-    half, most = np.percentile(sizes, (50, 80))
-    moved = sizes[sizes > 0]
-    step = float(np.percentile(moved, 5)) if moved.size else 0.0
-    return max(float(half), float(most) / 4, step)
+    ordered = np.sort(sizes)
+    moved = ordered[np.searchsorted(ordered, 0.0, side="right") :]
+    step = moved[len(moved) // 20] if moved.size else 0.0
+    return float(max(ordered[len(ordered) // 2], ordered[len(ordered) * 4 // 5] / 4, step))
 
 
 def _scales(size: Array, node: Index, nodes: int) -> Array:
-    usual = _middle(size)
-    starts = np.searchsorted(node, np.arange(nodes + 1))
-    out = np.full(nodes, usual)
-    for n in range(nodes):
-        own = size[starts[n] : starts[n + 1]]
-        if own.size:
-            weight = own.size / (own.size + _POOLED)
-            out[n] = np.exp(
-                weight * np.log(_middle(own) + _LEAST) + (1 - weight) * np.log(usual + _LEAST)
-            )
-    return np.maximum(out, _LEAST)
+    usual = _middle(size) + _LEAST
+    starts = np.searchsorted(node, np.arange(nodes + 1)).tolist()
+    parts = [size[a:b] for a, b in zip(starts[:-1], starts[1:], strict=True)]
+    own = np.array([_middle(part) if part.size else 0.0 for part in parts]) + _LEAST
+    trust = np.diff(starts) / (np.diff(starts) + _POOLED)
+    out: Array = own**trust * usual ** (1 - trust)
+    return out
 
 
 def _rise(z: Array, octave: Index, octaves: int) -> Array:

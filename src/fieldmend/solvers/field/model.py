@@ -56,10 +56,12 @@ class Field:
     loadings: Array  # nodes × r
     mean_loading: Array  # r
     relevance: Array  # r: prior precision of the loadings around their mean
+    doubt: Array  # nodes × (r + 1) × (r + 1): posterior covariance of loadings and level
     phi: Array  # r
     nodes: NodeModel
     factors: Array  # r × slots
     deviation: Array  # r × slots
+    blur: Array  # r × r: mean square of the deviation
 
     @property
     def rank(self) -> int:
@@ -80,7 +82,11 @@ def start_field(data: Data) -> Field:
     nodes = fit_nodes((data.readings - level[:, None]) * data.used, data.used, data.links)
     nothing = np.zeros((0, t))
     empty = np.zeros(0)
-    return Field(level, np.zeros((n, 0)), empty, empty, empty, nodes, nothing, nothing)
+    doubt = np.zeros((n, 1, 1))
+    blur = np.zeros((0, 0))
+    return Field(
+        level, np.zeros((n, 0)), empty, empty, doubt, empty, nodes, nothing, nothing, blur
+    )
 
 
 def grow(field: Field, data: Data, rank: int) -> Field:
@@ -101,6 +107,7 @@ def grow(field: Field, data: Data, rank: int) -> Field:
         phi=np.concatenate([field.phi, np.clip(_lag_one(new, data.links), 0.0, _STEADY)]),
         factors=np.vstack([field.factors, new]),
         deviation=np.vstack([field.deviation, np.zeros_like(new)]),
+        blur=np.pad(field.blur, (0, len(new))),
     )
 
 
@@ -134,7 +141,7 @@ def update_loadings(field: Field, data: Data) -> Field:
     prior = np.append(field.relevance, _LEVEL)
     centre = np.append(field.mean_loading, 0.0) * prior
     n, t = data.readings.shape
-    coefficients, doubt = np.empty((n, r + 1)), np.empty((n, r + 1))
+    coefficients, doubt = np.empty((n, r + 1)), np.empty((n, r + 1, r + 1))
     step = max(1, int(_CHUNK / ((2 * r + 1) * t)))
     for a in range(0, n, step):
         part = slice(a, a + step)
@@ -148,12 +155,17 @@ def update_loadings(field: Field, data: Data) -> Field:
             G[:, :r, :r] += (unsure @ D.T).transpose(1, 0, 2)
         cov = np.linalg.inv((G + G.transpose(0, 2, 1)) / 2 + np.diag(prior))
         coefficients[part] = np.einsum("nij,nj->ni", cov, rhs + centre)
-        doubt[part] = cov[:, np.arange(r + 1), np.arange(r + 1)]
-    A, spread = coefficients[:, :r], doubt[:, :r]
+        doubt[part] = cov
+    A, spread = coefficients[:, :r], doubt[:, np.arange(r), np.arange(r)]
     mean = A.mean(axis=0)
     relevance = 1.0 / (((A - mean) ** 2 + spread).mean(axis=0) + _LEAST)
     return replace(
-        field, loadings=A, level=coefficients[:, r], mean_loading=mean, relevance=relevance
+        field,
+        loadings=A,
+        level=coefficients[:, r],
+        mean_loading=mean,
+        relevance=relevance,
+        doubt=doubt,
     )
 
 
@@ -161,13 +173,27 @@ def update_factors(
     field: Field, data: Data, rng: np.random.Generator, *, tol: float = 1e-2, most: int = 12
 ) -> Field:
     """Factors given the rest, and one fresh sample of their posterior."""
-    chains = Chains(field.nodes, data.used, data.links)
     b, y = _simulated(field, data, rng)
-    system = FactorSystem(field.loadings, field.phi, chains, field.nodes, data.links)
     both = np.stack([(data.readings - field.level[:, None]) * data.used, y])
     start = np.stack([field.factors, np.zeros_like(b)])
-    solved = system.solve(both, start, tol=tol, most=most)
-    return replace(field, factors=solved[0], deviation=b - solved[1])
+    solved = _system(field, data).solve(both, start, tol=tol, most=most)
+    deviation = b - solved[1]
+    blur = deviation @ deviation.T / deviation.shape[1]
+    return replace(field, factors=solved[0], deviation=deviation, blur=blur)
+
+
+def follow(field: Field, data: Data, *, tol: float, most: int) -> Field:
+    """Factors of other slots with the same parameters; what is there already is the start."""
+    slots = data.readings.shape[1]
+    start = field.factors if field.factors.shape[1] == slots else np.zeros((field.rank, slots))
+    centred = (data.readings - field.level[:, None]) * data.used
+    solved = _system(field, data).solve(centred[None], start[None], tol=tol, most=most)
+    return replace(field, factors=solved[0], deviation=np.zeros_like(start))
+
+
+def _system(field: Field, data: Data) -> FactorSystem:
+    chains = Chains(field.nodes, data.used, data.links)
+    return FactorSystem(field.loadings, field.phi, chains, field.nodes, data.links)
 
 
 def _simulated(field: Field, data: Data, rng: np.random.Generator) -> tuple[Array, Array]:
@@ -184,13 +210,16 @@ def update_dynamics(field: Field, data: Data) -> Field:
     """Factors rescaled to unit variance (loadings take it up); φ of each from lag-one moments."""
     b, d = field.factors, field.deviation
     size = np.sqrt((b**2 + d**2).mean(axis=1) + _LEAST)
+    both = np.append(size, 1.0)
     return replace(
         field,
+        doubt=field.doubt * (both[:, None] * both),
         factors=b / size[:, None],
         deviation=d / size[:, None],
         loadings=field.loadings * size,
         mean_loading=field.mean_loading * size,
         relevance=field.relevance / size**2,
+        blur=field.blur / (size[:, None] * size),
         phi=np.clip(_lag_one(b, data.links, d), 0.0, _STEADY),
     )
 
@@ -199,23 +228,38 @@ def update_nodes(field: Field, data: Data) -> Field:
     """Each node's own dynamics and noise from what the (uncertain) common field leaves."""
     b = field.factors + field.deviation
     rest = (data.readings - field.level[:, None] - field.loadings @ b) * data.used
-    return replace(field, nodes=fit_nodes(rest, data.used, data.links))
+    return replace(field, nodes=fit_nodes(rest, data.used, data.links, near=field.nodes))
 
 
 def improve(
-    field: Field, data: Data, rng: np.random.Generator, *, rounds: int, nodes_last: bool = True
+    field: Field, data: Data, rng: np.random.Generator, *, rounds: int, nodes: bool = True
 ) -> Field:
     """Rounds of loadings, factors and dynamics; then the nodes' own parts."""
     for _ in range(rounds):
         field = update_loadings(field, data)
         field = update_factors(field, data, rng)
         field = update_dynamics(field, data)
-    return update_nodes(field, data) if nodes_last else field
+    return update_nodes(field, data) if nodes else field
 
 
 def estimate(field: Field, data: Data) -> tuple[Array, Array]:
-    """m + A·B + r at every entry, and the variance of a reading there given the factors."""
+    """m + A·B + r at every entry, and the variance of a reading there.
+
+    Near a node's own readings its own part makes up for errors of the common field; the
+    uncertainty of loadings and factors counts as much as the own part is uncertain.
+    """
     chains = Chains(field.nodes, data.used, data.links)
     common = field.common()
     mean = common + chains.smooth((data.readings - common) * data.used)
-    return mean, chains.variance() + field.nodes.noise[:, None]
+    own = chains.variance()
+    loose = own / field.nodes.spread[:, None]
+    return mean, own + loose * _common_variance(field) + field.nodes.noise[:, None]
+
+
+def _common_variance(field: Field) -> Array:
+    """Variance of m + A·B from uncertain loadings (over all slots) and factors (on average)."""
+    Z = np.vstack([field.factors, np.ones(field.factors.shape[1])])
+    from_loadings = np.einsum("nit,it->nt", field.doubt @ Z, Z)
+    from_factors = ((field.loadings @ field.blur) * field.loadings).sum(axis=1)
+    out: Array = from_loadings + from_factors[:, None]
+    return out

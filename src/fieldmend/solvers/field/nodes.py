@@ -14,14 +14,17 @@ _POOLED = 4.0  # readings' worth of the network's size of innovation in each nod
 _LEAST = 1e-10  # variance floor, in squared scales
 
 
-def fit_nodes(rest: Array, observed: Mask, links: Mask) -> NodeModel:
+def fit_nodes(
+    rest: Array, observed: Mask, links: Mask, *, near: NodeModel | None = None
+) -> NodeModel:
     """Fit r + e to the rest of the readings, nodes × slots, zero where unobserved.
 
     For every φ and ratio s2/q the likelihood is maximised over the size q. The prior over the grid
-    is learnt from all nodes, so that a node with few readings behaves like the others.
+    is learnt from all nodes, so that a node with few readings behaves like the others. Of the grid
+    only points next to one that some node had (`near`) are tried, if given.
     """
     count = observed.sum(axis=1)
-    grid = [(phi, ratio) for phi in PHI for ratio in RATIO]
+    grid = _grid(near)
     loglik, size = np.empty((len(grid), len(rest))), np.empty((len(grid), len(rest)))
     pieces = 1 + int((~links).sum())
     ones = np.ones(len(rest))
@@ -40,6 +43,20 @@ def fit_nodes(rest: Array, observed: Mask, links: Mask) -> NodeModel:
     phi, ratio = np.array(grid)[best].T
     innovation = size[best, np.arange(len(rest))]
     return NodeModel(phi, innovation, ratio * innovation)
+
+
+def _grid(near: NodeModel | None) -> list[tuple[float, float]]:
+    points = np.ones((len(PHI), len(RATIO)), dtype=np.bool_)
+    if near is not None:
+        points[:] = False
+        i = np.searchsorted(PHI, near.phi - 1e-9)
+        j = np.searchsorted(np.log(RATIO), np.log(near.noise / near.innovation) - 1e-6)
+        for di in (-1, 0, 1):
+            for dj in (-1, 0, 1):
+                points[
+                    np.clip(i + di, 0, len(PHI) - 1), np.clip(j + dj, 0, len(RATIO) - 1)
+                ] = True
+    return [(PHI[a], RATIO[b]) for a, b in np.argwhere(points).tolist()]
 
 
 def _best(loglik: Array) -> Array:
