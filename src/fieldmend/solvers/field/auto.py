@@ -6,7 +6,8 @@ the same parameters, windows overlapping so that their seams do not show.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -21,11 +22,18 @@ from fieldmend.solvers.field.holdout import (
     remoteness,
 )
 from fieldmend.solvers.field.jumps import Index
-from fieldmend.solvers.field.model import Data, Field, estimate, follow
+from fieldmend.solvers.field.model import (
+    Data,
+    Field,
+    estimate,
+    follow,
+    loading_sums,
+    with_loadings,
+)
 from fieldmend.solvers.field.scaling import node_scaling, scaled
 from fieldmend.solvers.field.stack import Lean, choose_lean, lines
 from fieldmend.solvers.field.trials import Trial
-from fieldmend.solvers.field.windows import Window, fit_slots, windows
+from fieldmend.solvers.field.windows import Window, fit_slots, windows, worth_refining
 
 
 @dataclass(frozen=True)
@@ -69,38 +77,46 @@ def recover_field(
         msg = f"level must lie between 0 and 1, for example 0.9; it is {level!r}"
         raise ValueError(msg)
     scaling = node_scaling(X, observed)
-    fitted = fit(_data(X, observed, scaling, fit_slots(*X.shape)), seed)
-    honest = _Honest.learnt(Trial.pooled(fitted.trials), level)
     out = _Output(X, observed, scaling)
-    for window in windows(*X.shape):
-        out.add(window, *_smoothed(out, window, fitted, honest))
+    fitted = fit(out.data(fit_slots(*X.shape)), seed)
+    honest = _Honest.learnt(Trial.pooled(fitted.trials), level)
+    for window, field, clean in _followed(out, fitted):
+        out.add(window, field, clean, honest)
     return out.finished(fitted, _reported(fitted.trials, scaling, level), honest)
 
 
-def _data(X: Array, observed: Mask, scaling: Scaling, slots: Index) -> Data:
-    whole = len(slots) == slots[-1] - slots[0] + 1
-    rows: Index | slice = slice(slots[0], slots[-1] + 1) if whole else slots
-    used = np.ascontiguousarray(observed[rows].T)
-    return Data(scaled(X[rows], observed[rows], scaling), used, slots)
+def _followed(out: _Output, fitted: Fit) -> Iterator[tuple[Window, Field, Data]]:
+    """Each window with its factors and without its false readings.
 
-
-def _smoothed(
-    out: _Output, window: Window, fitted: Fit, honest: _Honest
-) -> tuple[Field, Array, Array, Mask]:
-    """Factors of the window, estimate, half width of the interval, flags."""
-    slots = np.arange(window.first, window.last, dtype=np.intp)
-    data = _data(out.X, out.observed, out.scaling, slots)
-    if np.array_equal(slots, fitted.clean.slots):
-        field, clean = fitted.field, fitted.clean
-    else:
-        false, field = fitted.screen(data, fitted.field)
+    Where the parameters come from few slots, a first pass over the record sharpens the loadings.
+    """
+    plan = windows(*out.X.shape)
+    if len(plan) == 1 and len(fitted.clean.slots) == len(out.X):
+        yield plan[0], fitted.field, fitted.clean
+        return
+    params, flags, starts = fitted.field, [], []
+    sums = None
+    refine = worth_refining(len(fitted.clean.slots), len(out.X))
+    for window in plan:
+        data = out.data(window.slots)
+        false, field = fitted.screen(data, params)
         clean = data.using(data.used & ~false)
-        field = follow(field, clean, tol=3e-3, most=10)
-    mean, variance = estimate(field, clean)
-    remote = remoteness(*distances(clean.used, slots))
-    mean = honest.lean.mix(mean, lines(clean.readings, clean.used), remote)
-    half = np.sqrt(variance) * honest.calibration.at(remote)
-    return field, mean, half, data.used & ~clean.used
+        field = follow(field, clean, tol=1e-2 if refine else 3e-3, most=10)
+        if not refine:
+            yield window, field, clean
+            continue
+        own = loading_sums(field, clean)
+        sums = own if sums is None else sums + own
+        flags.append(np.packbits(false))
+        starts.append(field.factors)
+    if sums is None:
+        return
+    params = with_loadings(params, sums)
+    for window, packed, start in zip(plan, flags, starts, strict=True):
+        data = out.data(window.slots)
+        false = np.unpackbits(packed, count=data.used.size).reshape(data.used.shape).astype(bool)
+        clean = data.using(data.used & ~false)
+        yield window, follow(replace(params, factors=start), clean, tol=3e-3, most=10), clean
 
 
 def _reported(trials: list[Trial], scaling: Scaling, level: float) -> Holdout:
@@ -132,27 +148,36 @@ class _Output:
         names = "estimate", "low_rank", "sparse", "lower", "upper"
         self.arrays = {name: np.empty_like(X) for name in names}
         self.factors: list[Array] = []
+        self.right: Array = np.zeros((X.shape[1], 0))
 
-    def add(self, window: Window, field: Field, mean: Array, half: Array, false: Mask) -> None:
-        """Keep the middle of a window."""
-        rows = slice(window.start, window.stop)
-        kept = slice(window.start - window.first, window.stop - window.first)
-        common = field.level[:, None] + field.loadings @ field.factors[:, kept]
-        mean, half = mean[:, kept], half[:, kept]
+    def data(self, slots: Index) -> Data:
+        """The scaled readings of some slots, nodes × slots."""
+        whole = len(slots) == slots[-1] - slots[0] + 1
+        rows: Index | slice = slice(slots[0], slots[-1] + 1) if whole else slots
+        used = np.ascontiguousarray(self.observed[rows].T)
+        return Data(scaled(self.X[rows], self.observed[rows], self.scaling), used, slots)
+
+    def add(self, window: Window, field: Field, clean: Data, honest: _Honest) -> None:
+        """Estimate a window; keep its middle."""
+        mean, variance = estimate(field, clean)
+        remote = remoteness(*distances(clean.used, clean.slots))
+        mean = honest.lean.mix(mean, lines(clean.readings, clean.used), remote)
+        half = np.sqrt(variance) * honest.calibration.at(remote)
+        rows, kept = slice(window.start, window.stop), window.kept
         for name, values in (
             ("estimate", mean),
-            ("low_rank", common),
+            ("low_rank", field.common()),
             ("lower", mean - half),
             ("upper", mean + half),
         ):
-            self.arrays[name][rows] = self._units(values)
-        with np.errstate(over="ignore"):
+            self.arrays[name][rows] = self._units(values[:, kept])
+        with np.errstate(over="ignore", invalid="ignore"):
             off = self.X[rows] - self.arrays["estimate"][rows]
         largest = np.finfo(self.X.dtype).max
-        self.arrays["sparse"][rows] = np.where(
-            false[:, kept].T, np.clip(off, -largest, largest), 0.0
-        )
+        false = self.observed[rows] & ~clean.used[:, kept].T
+        self.arrays["sparse"][rows] = np.where(false, np.clip(off, -largest, largest), 0.0)
         self.factors.append(field.factors[:, kept].T)
+        self.right = np.hstack([field.loadings, field.level[:, None]])
 
     def _units(self, values: Array) -> Array:
         largest = np.finfo(self.X.dtype).max
@@ -164,7 +189,7 @@ class _Output:
         """Everything together."""
         field = fitted.field
         left = np.hstack([np.vstack(self.factors), np.ones((len(self.X), 1))])
-        factors = LowRank(left, np.hstack([field.loadings, field.level[:, None]]))
+        factors = LowRank(left, self.right)
         return Recovered(
             **self.arrays,
             factors=factors,

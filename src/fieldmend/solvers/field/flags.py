@@ -151,11 +151,13 @@ def _chosen(start: Index, length: Index, score: Array) -> tuple[Index, Index]:
     start, length, score = start[order], length[order], score[order]
     # The last segment that ends before the one at hand starts, a good reading between.
     before = np.searchsorted(start + length, start - 1, side="right")
-    total, take = [0.0], []
+    total, take, best = [0.0], [], 0.0
     for own, b in zip(score.tolist(), before.tolist(), strict=True):
         with_it = own + total[b]
-        take.append(with_it > total[-1])
-        total.append(max(with_it, total[-1]))
+        take.append(with_it > best)
+        if with_it > best:
+            best = with_it
+        total.append(best)
     chosen, i = [], len(take)
     while i:
         if take[i - 1]:

@@ -134,37 +134,51 @@ def _lag_one(b: Array, links: Mask, d: Array | None = None) -> Array:
     return out
 
 
-def update_loadings(field: Field, data: Data) -> Field:
-    """Levels and loadings: ridge regression of each node's whitened readings on the factors."""
-    r = field.rank
-    Z = np.vstack([field.factors, np.ones(data.readings.shape[1])])
-    prior = np.append(field.relevance, _LEVEL)
-    centre = np.append(field.mean_loading, 0.0) * prior
-    n, t = data.readings.shape
-    coefficients, doubt = np.empty((n, r + 1)), np.empty((n, r + 1, r + 1))
-    step = max(1, int(_CHUNK / ((2 * r + 1) * t)))
+@dataclass(frozen=True)
+class LoadingSums:
+    """What readings say of each node's loadings and level: add them up over stretches of slots."""
+
+    square: Array  # nodes × (r + 1) × (r + 1)
+    target: Array  # nodes × (r + 1)
+
+    def __add__(self, other: LoadingSums) -> LoadingSums:
+        return LoadingSums(self.square + other.square, self.target + other.target)
+
+
+def loading_sums(field: Field, data: Data) -> LoadingSums:
+    """ZK⁻¹Zᵀ and ZK⁻¹y of each node, Z the factors and a row of ones, K⁻¹ from the node's chain."""
+    r, (n, t) = field.rank, data.readings.shape
+    Z, D = np.vstack([field.factors, np.ones(t)]), field.deviation
+    square, target = np.empty((n, r + 1, r + 1)), np.empty((n, r + 1))
+    step = max(1, int(_CHUNK / ((r + 1) * t)))
     for a in range(0, n, step):
         part = slice(a, a + step)
         chains = Chains(field.nodes.take(part), data.used[part], data.links)
         white = chains.whiten(np.broadcast_to(Z[:, None, :], (r + 1, *chains.weight.shape)))
         G = (white @ Z.T).transpose(1, 0, 2)
-        rhs = np.einsum("int,nt->ni", white, data.readings[part])
-        if r:
-            D = field.deviation
+        target[part] = np.einsum("int,nt->ni", white, data.readings[part])
+        if D.any():
             unsure = chains.whiten(np.broadcast_to(D[:, None, :], (r, *chains.weight.shape)))
             G[:, :r, :r] += (unsure @ D.T).transpose(1, 0, 2)
-        cov = np.linalg.inv((G + G.transpose(0, 2, 1)) / 2 + np.diag(prior))
-        coefficients[part] = np.einsum("nij,nj->ni", cov, rhs + centre)
-        doubt[part] = cov
+        square[part] = (G + G.transpose(0, 2, 1)) / 2
+    return LoadingSums(square, target)
+
+
+def with_loadings(field: Field, sums: LoadingSums) -> Field:
+    """Levels and loadings: ridge regression of each node's whitened readings on the factors."""
+    r = field.rank
+    prior = np.append(field.relevance, _LEVEL)
+    centre = np.append(field.mean_loading, 0.0) * prior
+    doubt = np.linalg.inv(sums.square + np.diag(prior))
+    coefficients = np.einsum("nij,nj->ni", doubt, sums.target + centre)
     A, spread = coefficients[:, :r], doubt[:, np.arange(r), np.arange(r)]
     mean = A.mean(axis=0)
-    relevance = 1.0 / (((A - mean) ** 2 + spread).mean(axis=0) + _LEAST)
     return replace(
         field,
         loadings=A,
         level=coefficients[:, r],
         mean_loading=mean,
-        relevance=relevance,
+        relevance=1.0 / (((A - mean) ** 2 + spread).mean(axis=0) + _LEAST),
         doubt=doubt,
     )
 
@@ -236,7 +250,7 @@ def improve(
 ) -> Field:
     """Rounds of loadings, factors and dynamics; then the nodes' own parts."""
     for _ in range(rounds):
-        field = update_loadings(field, data)
+        field = with_loadings(field, loading_sums(field, data))
         field = update_factors(field, data, rng)
         field = update_dynamics(field, data)
     return update_nodes(field, data) if nodes else field
@@ -259,7 +273,9 @@ def estimate(field: Field, data: Data) -> tuple[Array, Array]:
 def _common_variance(field: Field) -> Array:
     """Variance of m + A·B from uncertain loadings (over all slots) and factors (on average)."""
     Z = np.vstack([field.factors, np.ones(field.factors.shape[1])])
-    from_loadings = np.einsum("nit,it->nt", field.doubt @ Z, Z)
+    # zᵀCz over all nodes and slots is one matrix product of packed triangles.
+    i, j = np.triu_indices(len(Z))
+    packed = field.doubt[:, i, j] * np.where(i == j, 1.0, 2.0)
     from_factors = ((field.loadings @ field.blur) * field.loadings).sum(axis=1)
-    out: Array = from_loadings + from_factors[:, None]
-    return out
+    out: Array = packed @ (Z[i] * Z[j])
+    return np.maximum(out, 0.0) + from_factors[:, None]

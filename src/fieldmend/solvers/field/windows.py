@@ -10,7 +10,8 @@ from fieldmend.solvers.field.jumps import Index
 
 _FIT_ENTRIES = 4e5  # enough readings to learn the parameters from
 _FIT_SLOTS = 400  # but at least so many slots
-_PIECES = 5  # stretches the fitted slots come from, spread over the record
+_PIECES = 8  # stretches the fitted slots come from, spread over the record
+_FEW_SLOTS = 3000  # loadings learnt from fewer slots are worth a pass over the whole record
 _ENTRIES = 1e6  # of one window
 _WINDOW = 600  # slots at least
 _MARGIN = 100  # slots that neighbouring windows share on each side
@@ -25,6 +26,16 @@ class Window:
     start: int
     stop: int
 
+    @property
+    def slots(self) -> Index:
+        """Numbers of all its slots."""
+        return np.arange(self.first, self.last, dtype=np.intp)
+
+    @property
+    def kept(self) -> slice:
+        """The part that is kept, within the window."""
+        return slice(self.start - self.first, self.stop - self.first)
+
 
 def fit_slots(slots: int, nodes: int) -> Index:
     """All slots of a record of ordinary size; of a long one, evenly spread stretches."""
@@ -34,6 +45,11 @@ def fit_slots(slots: int, nodes: int) -> Index:
     length = wanted // _PIECES
     starts = np.linspace(0, slots - length, _PIECES).astype(np.intp)
     return np.unique(np.concatenate([np.arange(s, s + length) for s in starts]))
+
+
+def worth_refining(fitted: int, slots: int) -> bool:
+    """Would loadings gain from the slots that they were not fitted on?"""
+    return fitted < min(slots, _FEW_SLOTS)
 
 
 def windows(slots: int, nodes: int) -> list[Window]:
