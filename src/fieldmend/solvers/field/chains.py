@@ -62,6 +62,9 @@ class Chains:
     def solve(self, V: Array) -> Array:
         """(Q + W)⁻¹V for V of shape (…, nodes, slots)."""
         flat = np.array(V, dtype=np.float64).reshape(-1, self.diagonal.size)
+        if self.diagonal.size == 1:
+            alone: Array = V / self.diagonal
+            return alone
         out, info = lapack.dpttrs(*self.factor, flat.T, overwrite_b=True)
         assert info == 0
         solved: Array = out.T.reshape(V.shape)
@@ -78,24 +81,28 @@ class Chains:
 
     def variance(self) -> Array:
         """Posterior variance of r at every slot: the diagonal of (Q + W)⁻¹, two-sided recursion."""
-        ahead = self.factor[0].reshape(self.diagonal.shape)
+        ahead = self._pivots(self.factor)
         flipped = np.roll(self.off, 1, axis=1)[:, ::-1]
         flipped = np.hstack([flipped[:, :-1], np.zeros((len(flipped), 1))])
-        back = _factored(self.diagonal[:, ::-1], flipped)[0].reshape(self.diagonal.shape)[:, ::-1]
+        back = self._pivots(_factored(self.diagonal[:, ::-1], flipped))[:, ::-1]
         out: Array = 1.0 / (ahead + back - self.diagonal)
+        return out
+
+    def _pivots(self, factor: tuple[Array, Array]) -> Array:
+        out: Array = factor[0][: self.diagonal.size].reshape(self.diagonal.shape)
         return out
 
     def log_determinant(self) -> Array:
         """log det(Q + W) of each node."""
-        out: Array = np.log(self.factor[0].reshape(self.diagonal.shape)).sum(axis=1)
+        out: Array = np.log(self._pivots(self.factor)).sum(axis=1)
         return out
 
 
 def _factored(diagonal: Array, off: Array) -> tuple[Array, Array]:
     flat = np.ascontiguousarray(diagonal).ravel()
     beside = np.ascontiguousarray(off).ravel()[:-1]
-    if flat.size == 1:  # LAPACK's wrapper wants at least one entry beside
-        return flat.copy(), np.zeros(0)
+    if flat.size == 1:  # LAPACK's wrapper wants an entry beside
+        flat, beside = np.append(flat, 1.0), np.zeros(1)
     d, e, info = lapack.dpttrf(flat, beside)
     assert info == 0
     return d, e

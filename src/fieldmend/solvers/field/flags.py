@@ -19,11 +19,12 @@ from fieldmend.solvers.field.model import Data
 _LONGEST = 30
 _LONGEST_END = 3  # at the ends of a record, where nothing jumps back
 _EVIDENCE = 3.0
+_DECIDED = 1.0  # beyond the evidence: what scores less still counts as a jump that happens
 _END = 2.0  # more evidence is wanted there
 _PER_READING = 0.1
 _ODD = 2.0  # a jump this much less likely than none is a candidate
 _RATES = (0.01, 0.001)  # of single false readings and of longer segments, to start from
-_ROUNDS = 2
+_ROUNDS = 3
 
 
 @dataclass(frozen=True)
@@ -43,28 +44,34 @@ class Rule:
 
     def apply(self, channels: tuple[Channel, ...], used: Mask, slots: Index) -> Mask:
         """Readings (among the used) that every channel calls false."""
-        good = self._good(channels, used, Readings.where(used, slots))[0]
-        return _placed(~good, used)
+        at = Readings.where(used, slots)
+        start, length, _ = self.segments(channels, used, at)
+        return _placed(~_outside(start, length, len(at.node)), used)
 
-    def _good(
+    def segments(
         self, channels: tuple[Channel, ...], used: Mask, at: Readings
-    ) -> tuple[Mask, tuple[float, float]]:
-        start, length, score = _candidates(channels, used, at, self)
-        start, length = _chosen(start, length, score)
-        return _outside(start, length, len(at.node)), _rates(length, len(at.node))
+    ) -> tuple[Index, Index, Array]:
+        """The false segments: first reading, length, score."""
+        return _chosen(*_candidates(channels, used, at, self))
 
 
 def learn(channels: tuple[Channel, ...], used: Mask, slots: Index) -> tuple[Mask, Rule]:
-    """False readings, and the rule that found them: jumps are learnt again without the first."""
+    """False readings, and the rule that found them.
+
+    The law of the jumps is learnt again without what was clearly false. Leaving out all that was
+    flagged would thin its tails each time, until real steps are flagged too.
+    """
     at = Readings.where(used, slots)
     good, rates = np.ones(len(at.node), dtype=np.bool_), _RATES
     for _ in range(_ROUNDS):
         kept = Readings(at.slot[good], at.node[good])
         laws = tuple(fit_jumps(c.values[used][good], kept, len(used)) for c in channels)
         rule = Rule(laws, rates)
-        if len(good):
-            good, rates = rule._good(channels, used, at)
-    return _placed(~good, used), rule
+        start, length, score = rule.segments(channels, used, at)
+        clear = score > _DECIDED
+        good = _outside(start[clear], length[clear], len(at.node))
+        rates = _rates(length, len(at.node))
+    return _placed(~_outside(start, length, len(at.node)), used), rule
 
 
 def _placed(marked: Mask, used: Mask) -> Mask:
@@ -82,7 +89,9 @@ def _candidates(
     first = _Scorer(channels[0].values[used], at, rule.laws[0])
     start, end = _pairs(first.odd, at)
     length = end - start
-    score = np.where(length == 1, np.log(rule.rates[0]), np.log(rule.rates[1]))
+    # A longer segment is one long fault, or single ones side by side.
+    longer = np.maximum(np.log(rule.rates[1]), length * np.log(rule.rates[0]))
+    score = np.where(length == 1, np.log(rule.rates[0]), longer)
     score -= _PER_READING * (length - 1) + _EVIDENCE
     evidence = first.score(start, end) + channels[0].slack
     for channel, law in zip(channels[1:], rule.laws[1:], strict=True):
@@ -120,7 +129,18 @@ class _Scorer:
             self.values[after] - self.values[before], gap, self.at.node[start]
         )
         out: Array = self.loss[start] + self.loss[end] + inside - self.log_width
-        return out + np.where(both, skip, -_END)
+        return out + np.where(both, skip, self._at_end(start, end) - _END)
+
+    def _at_end(self, start: Index, end: Index) -> Array:
+        """Where nothing is on one side: is the level inside less usual than the one outside?"""
+        last = len(self.values) - 1
+        first = self.inner[end]  # the record begins with the segment, readings follow
+        inside = np.where(first, np.minimum(end, last + 1) - 1, start)
+        outside = np.where(first, np.minimum(end, last), np.maximum(start - 1, 0))
+        node = self.at.node[start]
+        levels = self.law.log_level(self.values[outside], node)
+        out: Array = levels - self.law.log_level(self.values[inside], node)
+        return out
 
 
 def _pairs(odd: Mask, at: Readings) -> tuple[Index, Index]:
@@ -143,10 +163,10 @@ def _pairs(odd: Mask, at: Readings) -> tuple[Index, Index]:
     return np.concatenate(starts), np.concatenate(ends)
 
 
-def _chosen(start: Index, length: Index, score: Array) -> tuple[Index, Index]:
+def _chosen(start: Index, length: Index, score: Array) -> tuple[Index, Index, Array]:
     """The segments with the largest total score that leave a reading between them."""
     if not len(start):
-        return start, length
+        return start, length, score
     order = np.argsort(start + length, kind="stable")
     start, length, score = start[order], length[order], score[order]
     # The last segment that ends before the one at hand starts, a good reading between.
@@ -166,7 +186,7 @@ def _chosen(start: Index, length: Index, score: Array) -> tuple[Index, Index]:
         else:
             i -= 1
     kept = np.array(chosen[::-1], dtype=np.intp)
-    return start[kept], length[kept]
+    return start[kept], length[kept], score[kept]
 
 
 def _outside(start: Index, length: Index, count: int) -> Mask:

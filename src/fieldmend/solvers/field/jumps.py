@@ -16,7 +16,7 @@ from fieldmend.prox import Array, Mask
 
 Index = NDArray[np.intp]
 
-_FREEDOM = np.array([1.2, 1.6, 2.0, 3.0, 5.0, 10.0])
+_FREEDOM = np.array([1.2, 1.6, 2.0, 3.0, 5.0, 10.0, 30.0])
 _HALF = stdtrit(_FREEDOM, 0.75)  # median |t|
 _POOLED = 10.0  # jumps' worth of the network's scale in each node's own
 _LEAST = 1e-4  # scale floor, in the units of the scaled readings
@@ -52,11 +52,19 @@ class JumpLaw:
     rise: Array  # per octave of the gap
     freedom: float
     width: float  # range over which false readings fall
+    centre: Array  # per node, of the readings themselves
+    spread: Array  # per node, their median distance from the centre
 
     def log_density(self, jump: Array, gap: Index, node: Index) -> Array:
         """Student-t with the node's scale, wider over longer gaps."""
         s = self.scale[node] * self.rise[_octave(gap, len(self.rise))]
         return log_student(jump / s, self.freedom) - np.log(s)
+
+
+    def log_level(self, value: Array, node: Index) -> Array:
+        """How usual a value is for its node, whatever came before it."""
+        s = self.spread[node] / _HALF[3]
+        return log_student((value - self.centre[node]) / s, float(_FREEDOM[3])) - np.log(s)
 
 
 def log_student(z: Array, nu: float) -> Array:
@@ -72,7 +80,7 @@ def fit_jumps(values: Array, at: Readings, nodes: int) -> JumpLaw:
     size = np.abs(np.diff(values))[same]
     gap, node = np.diff(at.slot)[same], at.node[1:][same]
     if size.size == 0:
-        return JumpLaw(np.ones(nodes), np.ones(1), 3.0, 1.0)
+        return JumpLaw(np.ones(nodes), np.ones(1), 3.0, 1.0, np.zeros(nodes), np.ones(nodes))
     octave = _octave(gap, 63)
     octaves = int(octave.max()) + 1
     rise, scale = np.ones(octaves), np.ones(nodes)
@@ -83,7 +91,19 @@ def fit_jumps(values: Array, at: Readings, nodes: int) -> JumpLaw:
     z = size / (scale[node] * rise[octave])
     best = _freedom(z[:: max(1, z.size // _ENOUGH)])
     width = 2.0 * max(float(high - low), 10 * float(np.median(scale)))
-    return JumpLaw(scale / _HALF[best], rise, float(_FREEDOM[best]), width)
+    centre, spread = _levels(values, at.node, nodes, scale)
+    return JumpLaw(scale / _HALF[best], rise, float(_FREEDOM[best]), width, centre, spread)
+
+
+def _levels(values: Array, node: Index, nodes: int, scale: Array) -> tuple[Array, Array]:
+    """Median and median distance from it; never less than what a jump measures."""
+    starts = np.searchsorted(node, np.arange(nodes + 1)).tolist()
+    centre, spread = np.zeros(nodes), np.ones(nodes)
+    for n, (a, b) in enumerate(zip(starts[:-1], starts[1:], strict=True)):
+        if b > a:
+            centre[n] = np.median(values[a:b])
+            spread[n] = np.median(np.abs(values[a:b] - centre[n]))
+    return centre, np.maximum(spread, scale)
 
 
 def _freedom(z: Array) -> int:

@@ -187,6 +187,8 @@ def update_factors(
     field: Field, data: Data, rng: np.random.Generator, *, tol: float = 1e-2, most: int = 12
 ) -> Field:
     """Factors given the rest, and one fresh sample of their posterior."""
+    if not field.rank:
+        return field
     b, y = _simulated(field, data, rng)
     both = np.stack([(data.readings - field.level[:, None]) * data.used, y])
     start = np.stack([field.factors, np.zeros_like(b)])
@@ -200,6 +202,8 @@ def follow(field: Field, data: Data, *, tol: float, most: int) -> Field:
     """Factors of other slots with the same parameters; what is there already is the start."""
     slots = data.readings.shape[1]
     start = field.factors if field.factors.shape[1] == slots else np.zeros((field.rank, slots))
+    if not field.rank:
+        return replace(field, factors=start, deviation=start)
     centred = (data.readings - field.level[:, None]) * data.used
     solved = _system(field, data).solve(centred[None], start[None], tol=tol, most=most)
     return replace(field, factors=solved[0], deviation=np.zeros_like(start))
@@ -222,6 +226,8 @@ def _simulated(field: Field, data: Data, rng: np.random.Generator) -> tuple[Arra
 
 def update_dynamics(field: Field, data: Data) -> Field:
     """Factors rescaled to unit variance (loadings take it up); φ of each from lag-one moments."""
+    if not field.rank:
+        return field
     b, d = field.factors, field.deviation
     size = np.sqrt((b**2 + d**2).mean(axis=1) + _LEAST)
     both = np.append(size, 1.0)

@@ -14,7 +14,7 @@ from fieldmend.prox import Array, Mask
 _TAILS = (5.0, 50.0, 95.0)
 _NORMAL = 3.2897  # width of the central nine tenths of a normal distribution
 _SLOTS = 4000  # of longer records evenly spaced slots are enough
-_BOUND = 1e100  # readings beyond this are bounded: their squares must stay finite
+_BOUND = 1e300  # readings beyond this are bounded: their differences must stay finite
 
 
 def node_scaling(X: Array, observed: Mask) -> Scaling:
@@ -29,7 +29,7 @@ def node_scaling(X: Array, observed: Mask) -> Scaling:
             low, centre[n], high = np.percentile(x, _TAILS)
             off = np.abs(x - centre[n])
             width[n] = (high - low) / _NORMAL or float(off.mean())
-    width[~(width > np.finfo(np.float64).tiny / np.finfo(np.float64).eps)] = np.nan
+    width[~(width > 1e-300)] = np.nan
     if not np.isfinite(centre).any():
         centre[:] = 0.0
     centre = np.where(np.isfinite(centre), centre, np.nanmedian(centre))
