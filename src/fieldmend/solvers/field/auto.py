@@ -36,6 +36,9 @@ from fieldmend.solvers.field.trials import Trial
 from fieldmend.solvers.field.windows import Window, fit_slots, windows, worth_refining
 
 
+_SLOTS = 2000  # of a long record, enough to tell the nodes apart
+
+
 @dataclass(frozen=True)
 class Recovered:
     """What the automatic recovery gives back, slots × nodes, in the units of the readings."""
@@ -50,6 +53,18 @@ class Recovered:
     holdout: Holdout
     choice: str
     rank: int
+
+    def reordered(self, order: Index) -> Recovered:
+        """With node i moved to place order[i]."""
+        back = np.argsort(order)
+        names = "estimate", "low_rank", "sparse", "lower", "upper"
+        return replace(
+            self,
+            **{name: getattr(self, name)[:, back] for name in names},
+            factors=LowRank(self.factors.left, self.factors.right[back]),
+            scaling=Scaling(self.scaling.center[back], self.scaling.scale[back]),
+            holdout=replace(self.holdout, columns=order[self.holdout.columns]),
+        )
 
 
 @dataclass(frozen=True)
@@ -76,13 +91,27 @@ def recover_field(
     if not 0.0 < level < 1.0:
         msg = f"level must lie between 0 and 1, for example 0.9; it is {level!r}"
         raise ValueError(msg)
-    scaling = node_scaling(X, observed)
-    out = _Output(X, observed, scaling)
+    order = _order(X, observed, seed)
+    X, observed = X[:, order], observed[:, order]
+    out = _Output(X, observed, node_scaling(X, observed))
     fitted = fit(out.data(fit_slots(*X.shape)), seed)
     honest = _Honest.learnt(Trial.pooled(fitted.trials), level)
     for window, field, clean in _followed(out, fitted):
         out.add(window, field, clean, honest)
-    return out.finished(fitted, _reported(fitted.trials, scaling, level), honest)
+    holdout = _reported(fitted.trials, out.scaling, level)
+    return out.finished(fitted, holdout, honest).reordered(order)
+
+
+def _order(X: Array, observed: Mask, seed: int) -> Index:
+    """An order of the nodes by their readings, not by their place.
+
+    Random numbers are dealt out in this order: a node gets the same ones wherever it stands.
+    """
+    step = max(1, len(X) // _SLOTS)
+    X, observed = X[::step], observed[::step]
+    values = scaled(X, observed, node_scaling(X, observed))
+    key = values @ np.random.default_rng(seed).random(len(X))
+    return np.lexsort((key, observed.sum(axis=0)))
 
 
 def _followed(out: _Output, fitted: Fit) -> Iterator[tuple[Window, Field, Data]]:
