@@ -49,7 +49,9 @@ def ndbc(variable: str, stations: int = 60) -> Array:
     """Every k-th of the stations with at least 90 % of the 744 hours, about `stations` of them."""
     import pandas as pd
 
-    frame = pd.read_parquet(DATA / "ndbc_may2013.parquet", columns=["node", "timestamp", NDBC[variable]])
+    frame = pd.read_parquet(
+        DATA / "ndbc_may2013.parquet", columns=["node", "timestamp", NDBC[variable]]
+    )
     table = frame.pivot_table(
         index="timestamp", columns="node", values=NDBC[variable], observed=True, dropna=False
     )

@@ -103,7 +103,7 @@ class Calibration:
         return out
 
 
-_BINS, _PER_BIN, _OUTLIER = 8, 120, 5.0
+_BINS, _PER_BIN, _OUTLIER = 16, 150, 5.0
 
 
 def calibrate(z: Array, remote: Array, run: Index, level: float) -> Calibration:

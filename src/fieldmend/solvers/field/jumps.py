@@ -60,7 +60,6 @@ class JumpLaw:
         s = self.scale[node] * self.rise[_octave(gap, len(self.rise))]
         return log_student(jump / s, self.freedom) - np.log(s)
 
-
     def log_level(self, value: Array, node: Index) -> Array:
         """How usual a value is for its node, whatever came before it."""
         s = self.spread[node] / _HALF[3]

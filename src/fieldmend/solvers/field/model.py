@@ -84,9 +84,7 @@ def start_field(data: Data) -> Field:
     empty = np.zeros(0)
     doubt = np.zeros((n, 1, 1))
     blur = np.zeros((0, 0))
-    return Field(
-        level, np.zeros((n, 0)), empty, empty, doubt, empty, nodes, nothing, nothing, blur
-    )
+    return Field(level, np.zeros((n, 0)), empty, empty, doubt, empty, nodes, nothing, nothing, blur)
 
 
 def grow(field: Field, data: Data, rank: int) -> Field:

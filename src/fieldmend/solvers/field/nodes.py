@@ -31,9 +31,7 @@ def fit_nodes(
     for g, (phi, ratio) in enumerate(grid):
         chains = Chains(NodeModel(phi * ones, ones, ratio * ones), observed, links)
         square = np.maximum((rest * chains.whiten(rest)).sum(axis=1), 0.0)
-        log_det = (
-            chains.log_determinant() - pieces * np.log1p(-(phi**2)) + count * np.log(ratio)
-        )
+        log_det = chains.log_determinant() - pieces * np.log1p(-(phi**2)) + count * np.log(ratio)
         size[g] = square
         loglik[g] = -0.5 * log_det
     usual = np.median(size[:, count > 0] / count[count > 0], axis=1, keepdims=True)
@@ -53,9 +51,7 @@ def _grid(near: NodeModel | None) -> list[tuple[float, float]]:
         j = np.searchsorted(np.log(RATIO), np.log(near.noise / near.innovation) - 1e-6)
         for di in (-1, 0, 1):
             for dj in (-1, 0, 1):
-                points[
-                    np.clip(i + di, 0, len(PHI) - 1), np.clip(j + dj, 0, len(RATIO) - 1)
-                ] = True
+                points[np.clip(i + di, 0, len(PHI) - 1), np.clip(j + dj, 0, len(RATIO) - 1)] = True
     return [(PHI[a], RATIO[b]) for a, b in np.argwhere(points).tolist()]
 
 
