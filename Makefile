@@ -10,10 +10,10 @@ export OMP_NUM_THREADS ?= 1
 PYTEST ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test lint bench check-long clean
+.PHONY: help setup demo test lint bench bench-accuracy check-long clean
 
 help:  ## show this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-11s %s\n", $$1, $$2}' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' Makefile
 
 setup: $(STAMP)  ## make .venv: the package (editable), all extras, the test tools
 
@@ -40,6 +40,9 @@ lint: setup  ## style, types, import direction, repository checklist
 
 bench: setup  ## speed and accuracy beside peers (BENCH='...' is handed to benchmarks/run.py)
 	$(BIN)/python benchmarks/run.py $(BENCH)
+
+bench-accuracy: setup  ## errors on hidden readings, flags, intervals (BENCH=--quick: some cells)
+	$(BIN)/python benchmarks/accuracy.py $(BENCH)
 
 check-long: setup  ## the tests that take minutes
 	$(BIN)/python -m pytest -m long $(PYTEST)

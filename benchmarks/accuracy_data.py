@@ -1,4 +1,4 @@
-"""Real matrices, slots × nodes with NaN, and simulated ones: what the accuracy tables are made on."""
+"""Real matrices, slots × nodes with NaN: what the accuracy tables are made on."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def ndbc(variable: str, stations: int = 60) -> Array:
 
 @cache
 def redwood(condition: str) -> tuple[Array, Array]:
-    """What the motes logged, and what the radio delivered of it; slots 2000–3499 of the radio period.
+    """What the motes logged, and what the radio delivered: slots 2000–3499 of its period.
 
     The motes present in both sources and heard in that window.
     """

@@ -16,8 +16,9 @@ def ar1_covariance(phi, innovation, links):
     return out
 
 
-def condition(phi, innovation, noise, observed, links, values):
+def condition(params, observed, links, values):
     """K⁻¹v, posterior mean and variance of r, log likelihood of r + e = v where observed."""
+    phi, innovation, noise = params
     C = ar1_covariance(phi, innovation, links)
     K = C[np.ix_(observed, observed)] + noise * np.eye(observed.sum())
     white = np.zeros(len(observed))
@@ -32,7 +33,7 @@ def condition(phi, innovation, noise, observed, links, values):
     return white, mean, variance, log_likelihood
 
 
-def factor_mean(loadings, factor_phi, node_params, observed, links, values):
+def factor_mean(loadings, factor_phi, node_params, *, observed, links, values):
     """Posterior mean of the factors, everything as one dense Gaussian; nodes × slots in."""
     nodes, slots = observed.shape
     r = loadings.shape[1]

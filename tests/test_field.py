@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import naive_field
 import numpy as np
 import pytest
 from scipy.special import gammaln
 
 import fieldmend as fm
+import naive_field
 from fieldmend.metrics import detection, interpolate, nse
 from fieldmend.solvers.field.chains import Chains, NodeModel, sample_chains
 from fieldmend.solvers.field.factors import FactorSystem
@@ -34,7 +34,7 @@ def chains_case():
 def _dense(nodes, observed, values):
     params = zip(nodes.phi, nodes.innovation, nodes.noise, strict=True)
     return [
-        naive_field.condition(*p, o, LINKS, v)
+        naive_field.condition(p, o, LINKS, v)
         for p, o, v in zip(params, observed, values, strict=True)
     ]
 
@@ -66,7 +66,9 @@ def test_factors_equal_the_dense_posterior(chains_case):
     system = FactorSystem(loadings, phi, Chains(nodes, observed, LINKS), nodes, LINKS)
     got = system.solve(values[None], np.zeros((1, 2, 12)), tol=1e-12, most=100)[0]
     params = list(zip(nodes.phi, nodes.innovation, nodes.noise, strict=True))
-    want = naive_field.factor_mean(loadings, phi, params, observed, LINKS, values)
+    want = naive_field.factor_mean(
+        loadings, phi, params, observed=observed, links=LINKS, values=values
+    )
     np.testing.assert_allclose(got, want, rtol=1e-7, atol=1e-9)
 
 

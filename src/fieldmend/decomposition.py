@@ -30,13 +30,13 @@ class Decomposition:
     ``estimate`` is the field at every entry, ``low_rank`` the matrix L (the same for the low-rank
     methods), ``sparse`` the anomalies S: exactly zero where nothing was observed. ``gap`` is the
     certified relative duality gap: the optimal objective is at least ``objective·(1 − gap)``;
-    it is NaN for ``srmf``, ``oracle`` and ``auto``, which have none. ``objective``, ``lam`` and ``mu``
-    belong to the scaled problem.
+    it is NaN for ``srmf``, ``oracle`` and ``auto``, which have none. ``objective``, ``lam`` and
+    ``mu`` belong to the scaled problem.
 
-    Only ``auto`` fills the rest: ``lower`` and ``upper`` bound the reading that would have been made
-    at each place, ``holdout`` holds hidden readings with their estimates and bounds, ``choice`` says
-    in a sentence what was chosen and why; its ``estimate`` is the common field ``low_rank`` plus each
-    node's own departure.
+    Only ``auto`` fills the rest: ``lower`` and ``upper`` bound the reading that would have been
+    made at each place, ``holdout`` holds hidden readings with their estimates and bounds,
+    ``choice`` says in a sentence what was chosen and why; its ``estimate`` is the common field
+    ``low_rank`` plus each node's own departure.
     """
 
     estimate: Array
@@ -110,8 +110,8 @@ def decompose(  # noqa: PLR0913  (the options are the public contract)
         Mask of what was observed; entries that are NaN are unobserved in any case.
     method
         ``auto`` (the field model: common factors and each node's own wandering, both smooth in
-        time, everything estimated, with intervals; ``level=0.9``, ``period=`` slots per day or
-        several periods to try; takes none of the options from ``lam`` to ``max_seconds``),
+        time, everything estimated, with intervals; ``level=0.9``; ``period=`` is taken
+        and not used yet; the other options from ``lam`` to ``callback`` mean nothing to it),
         ``ls`` (fast), ``apg`` (the same problem by the paper's Table III), ``mc`` (matrix
         completion: no anomalies), ``srmf`` (smooth matrix completion; ``factored=True, rank=``
         for Kong et al.'s form), ``oracle`` (``support=`` with ``space=(U, V)`` or ``rank=``; in

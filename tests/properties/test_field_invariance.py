@@ -1,4 +1,4 @@
-"""What must not change the automatic recovery: units, the order of nodes, a run more, one bad node."""
+"""What must not change the automatic recovery: units, the order of nodes, one bad node."""
 
 from __future__ import annotations
 

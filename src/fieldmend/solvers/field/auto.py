@@ -35,7 +35,6 @@ from fieldmend.solvers.field.stack import Lean, choose_lean, lines
 from fieldmend.solvers.field.trials import Trial
 from fieldmend.solvers.field.windows import Window, fit_slots, windows, worth_refining
 
-
 _SLOTS = 2000  # of a long record, enough to tell the nodes apart
 
 
@@ -86,6 +85,9 @@ def recover_field(
 ) -> Recovered:
     """Recover the field from readings, slots × nodes.
 
+    Daily and weekly cycles are not modelled yet: a `period` changes nothing but the sentence that
+    says so.
+
     O(T·N·r) time; memory a few times that of one window besides the results.
     """
     if not 0.0 < level < 1.0:
@@ -99,7 +101,10 @@ def recover_field(
     for window, field, clean in _followed(out, fitted):
         out.add(window, field, clean, honest)
     holdout = _reported(fitted.trials, out.scaling, level)
-    return out.finished(fitted, holdout, honest).reordered(order)
+    found = out.finished(fitted, holdout, honest).reordered(order)
+    if period is None:
+        return found
+    return replace(found, choice=f"{found.choice}, cycles not modelled: period not used")
 
 
 def _order(X: Array, observed: Mask, seed: int) -> Index:

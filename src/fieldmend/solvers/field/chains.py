@@ -1,8 +1,8 @@
 """Many AR(1) chains observed with noise, all nodes in one tridiagonal system.
 
 A node's own part r_n is a stationary AR(1) chain: r_t = φ·r_{t−1} + innovation of variance q. Its
-prior precision Q is tridiagonal, and so is Q + W with W = diag(observed/s2), the precision given the
-readings. Chains of all nodes, one after the other with no link between them, are one long
+prior precision Q is tridiagonal, and so is Q + W with W = diag(observed/s2), the precision given
+the readings. Chains of all nodes, one after the other with no link between them, are one long
 tridiagonal matrix: one LAPACK call (``pttrf``, ``pttrs``) factors or solves them all, O(N·T).
 
 Arrays here are nodes × slots, as in the paper: a chain has to be contiguous.
@@ -93,7 +93,7 @@ class Chains:
         return out
 
     def log_determinant(self) -> Array:
-        """log det(Q + W) of each node."""
+        """Log det(Q + W) of each node."""
         out: Array = np.log(self._pivots(self.factor)).sum(axis=1)
         return out
 

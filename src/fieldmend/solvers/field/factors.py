@@ -1,7 +1,8 @@
 """The common factors b given the loadings: one large Gaussian posterior, by conjugate gradients.
 
-With each node's own part marginalised, the posterior precision of b is Σ_n a_n a_nᵀ ⊗ K_n⁻¹ plus the
-AR(1) precision of the factors. K_n⁻¹ is applied by the chains (O(T)); nothing is ever formed. The
+With each node's own part marginalised, the posterior precision of b is Σ_n a_n a_nᵀ ⊗ K_n⁻¹ plus
+the AR(1) precision of the factors. K_n⁻¹ is applied by the chains (O(T)); nothing is ever formed.
+The
 preconditioner takes the chains for stationary: in the cosine basis the system falls into one r × r
 system per frequency.
 """
@@ -67,7 +68,8 @@ class FactorSystem:
 
 
 def _dots(a: Array, b: Array) -> Array:
-    return np.einsum("krt,krt->k", a, b)
+    out: Array = np.einsum("krt,krt->k", a, b)
+    return out
 
 
 def _preconditioner(loadings: Array, phi: Array, chains: Chains, nodes: NodeModel) -> Array:

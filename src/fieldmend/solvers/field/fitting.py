@@ -1,9 +1,9 @@
-"""From readings to a fitted field: flags, growth to full rank, hold-outs, and the choice of start."""
+"""From readings to a fitted field: flags, growth to full rank, hold-outs, choice of start."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -102,7 +102,7 @@ class _DistanceScreen:
 
 
 def _allowed(rank: int, data: Data) -> int:
-    nodes, slots = data.readings.shape
+    nodes, slots = map(int, data.readings.shape)
     return max(0, min(rank, nodes // 3 if nodes >= 6 else nodes - 1, slots // 3))
 
 
@@ -117,7 +117,7 @@ def _from_mixture(
     """The same from factors and flags found slot by slot, without the hidden readings."""
     false, field, threshold = mixture_start(shown, data, seed=seed)
     rest = shown.using(shown.used & ~false)
-    field = improve(replace(field), rest, rng, rounds=3)
+    field = improve(field, rest, rng, rounds=3)
     field = update_factors(field, rest, rng, tol=1e-3, most=20)
     return false, field, _DistanceScreen(threshold), judged(field, rest, data, hidden)
 

@@ -1,7 +1,8 @@
 """Which readings are false: they jump out and jump back.
 
-A segment of up to 30 readings is false when leaving it out explains the jumps better than keeping it:
-the log likelihood ratio of one jump across against a jump out and a jump back. A real step (the sun
+A segment of up to 30 readings is false when leaving it out explains the jumps better than keeping
+it: the log likelihood ratio of one jump across against a jump out and a jump back. A real step
+(the sun
 arrives, a door opens) costs one jump and is spared. Every channel has to agree: a node's own past
 *and* its companions.
 """
@@ -132,7 +133,7 @@ class _Scorer:
         return out + np.where(both, skip, self._at_end(start, end) - _END)
 
     def _at_end(self, start: Index, end: Index) -> Array:
-        """Where nothing is on one side: is the level inside less usual than the one outside?"""
+        """With nothing on one side: how much less usual the level inside is than that outside."""
         last = len(self.values) - 1
         first = self.inner[end]  # the record begins with the segment, readings follow
         inside = np.where(first, np.minimum(end, last + 1) - 1, start)

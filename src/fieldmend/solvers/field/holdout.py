@@ -35,12 +35,12 @@ def draw_hidden(used: Mask, lost: Mask, share: float, rng: np.random.Generator) 
     ``lost`` marks the entries to be recovered; the lengths of the runs are drawn from its own. At
     least two readings of every node stay.
     """
-    nodes, slots = used.shape
+    slots = used.shape[1]
     total = share * used.sum()
     lengths = run_lengths(lost)
     lengths = lengths[lengths > 1]
     singles = total if lengths.size == 0 else total / 2
-    hidden = used & (rng.random(used.shape) < singles / max(used.sum(), 1))
+    hidden: Mask = used & (rng.random(used.shape) < singles / max(used.sum(), 1))
     if lengths.size:
         hidden |= _runs(used, np.minimum(lengths, max(slots // 3, 1)), total / 2, rng)
     left = (used & ~hidden).sum(axis=1)

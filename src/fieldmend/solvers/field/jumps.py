@@ -1,4 +1,4 @@
-"""How a node's readings usually jump from one to the next: what a false reading is measured against.
+"""How a node's readings usually jump from one to the next: the measure of a false reading.
 
 Jumps are Student-t: real fields have steps (sun, doors), and a normal law would call them all
 false. The scale is a node's own times a rise with the gap that all nodes share.
@@ -7,6 +7,7 @@ false. The scale is a node's own times a rise with the gap that all nodes share.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,7 +39,7 @@ class Readings:
 
     @property
     def inner(self) -> Mask:
-        """Is the boundary before reading i (one more after the last) between two of one node?"""
+        """True where the boundary before reading i lies between two readings of one node."""
         out = np.zeros(len(self.node) + 1, dtype=np.bool_)
         out[1:-1] = self.node[1:] == self.node[:-1]
         return out
@@ -58,12 +59,15 @@ class JumpLaw:
     def log_density(self, jump: Array, gap: Index, node: Index) -> Array:
         """Student-t with the node's scale, wider over longer gaps."""
         s = self.scale[node] * self.rise[_octave(gap, len(self.rise))]
-        return log_student(jump / s, self.freedom) - np.log(s)
+        out: Array = log_student(jump / s, self.freedom) - np.log(s)
+        return out
 
     def log_level(self, value: Array, node: Index) -> Array:
         """How usual a value is for its node, whatever came before it."""
         s = self.spread[node] / _HALF[3]
-        return log_student((value - self.centre[node]) / s, float(_FREEDOM[3])) - np.log(s)
+        z = (value - self.centre[node]) / s
+        out: Array = log_student(z, float(_FREEDOM[3])) - np.log(s)
+        return out
 
 
 def log_student(z: Array, nu: float) -> Array:
@@ -82,7 +86,8 @@ def fit_jumps(values: Array, at: Readings, nodes: int) -> JumpLaw:
         return JumpLaw(np.ones(nodes), np.ones(1), 3.0, 1.0, np.zeros(nodes), np.ones(nodes))
     octave = _octave(gap, 63)
     octaves = int(octave.max()) + 1
-    rise, scale = np.ones(octaves), np.ones(nodes)
+    rise: Array = np.ones(octaves)
+    scale: Array = np.ones(nodes)
     for _ in range(2):
         scale = _scales(size / rise[octave], node, nodes)
         rise = _rise(size / scale[node], octave, octaves)
@@ -98,7 +103,7 @@ def _levels(values: Array, node: Index, nodes: int, scale: Array) -> tuple[Array
     """Median and median distance from it; never less than what a jump measures."""
     starts = np.searchsorted(node, np.arange(nodes + 1)).tolist()
     centre, spread = np.zeros(nodes), np.ones(nodes)
-    for n, (a, b) in enumerate(zip(starts[:-1], starts[1:], strict=True)):
+    for n, (a, b) in enumerate(pairwise(starts)):
         if b > a:
             centre[n] = np.median(values[a:b])
             spread[n] = np.median(np.abs(values[a:b] - centre[n]))
@@ -130,7 +135,7 @@ def _middle(sizes: Array) -> float:
 def _scales(size: Array, node: Index, nodes: int) -> Array:
     usual = _middle(size) + _LEAST
     starts = np.searchsorted(node, np.arange(nodes + 1)).tolist()
-    parts = [size[a:b] for a, b in zip(starts[:-1], starts[1:], strict=True)]
+    parts = [size[a:b] for a, b in pairwise(starts)]
     own = np.array([_middle(part) if part.size else 0.0 for part in parts]) + _LEAST
     trust = np.diff(starts) / (np.diff(starts) + _POOLED)
     out: Array = own**trust * usual ** (1 - trust)

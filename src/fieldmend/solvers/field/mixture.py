@@ -7,6 +7,8 @@ flags start the field model there.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from fieldmend.problem import LowRank, Problem, default_lam, spectral_edge
@@ -19,7 +21,6 @@ from fieldmend.solvers.refit import refit
 
 _ROUGH = 0.02  # share of a reading's variance that the next slot does not tell
 _LIMITS = Limits(tol=1e-4, max_iter=300)
-_NORMAL = 0.4549  # squared median of |standard normal|
 
 
 def roughness(data: Data) -> float:
@@ -37,7 +38,7 @@ def roughness(data: Data) -> float:
 
 
 def worth_trying(data: Data) -> bool:
-    """Is there enough, and is it rough enough, for the slot-by-slot start?"""
+    """True if there is enough, and rough enough, for the slot-by-slot start."""
     return min(data.readings.shape) >= 6 and roughness(data) > _ROUGH
 
 
@@ -68,8 +69,6 @@ def _convex(R: Array, O: Mask, level: float, start: LowRank | None, seed: int) -
 
 def _as_field(fitted: Array, rank: int, data: Data) -> Field:
     """The dense L (nodes × slots) as factors of unit variance and loadings."""
-    from dataclasses import replace
-
     level = fitted.mean(axis=1)
     U, s, V = np.linalg.svd(fitted - level[:, None], full_matrices=False)
     kept = slice(0, max(1, min(rank, int((s > 1e-9 * s[0]).sum()))))

@@ -1,7 +1,8 @@
 """The field model: y = m_n + a_nᵀb_t + r_nt + e_nt, every part estimated from the readings.
 
-b are common factors with AR(1) dynamics, r a node's own smooth wandering (AR(1)), e noise. A straight
-line between a node's own readings (a = 0, φ → 1, no noise) and low-rank completion (r = 0) are its
+b are common factors with AR(1) dynamics, r a node's own smooth wandering (AR(1)), e noise. A
+straight line between a node's own readings (a = 0, φ → 1, no noise) and low-rank completion (r =
+0) are its
 limits. While loadings and factors are fitted, r is marginalised: they are generalised least
 squares. Fitted as if r were white, the same model is an order of magnitude worse.
 """
@@ -35,7 +36,7 @@ class Data:
 
     @property
     def links(self) -> Mask:
-        """Is the next slot here the next in time?"""
+        """True where the next slot here is the next in time."""
         out: Mask = np.diff(self.slots) == 1
         return out
 
@@ -66,10 +67,10 @@ class Field:
     @property
     def rank(self) -> int:
         """Number of factors."""
-        return self.loadings.shape[1]
+        return int(self.loadings.shape[1])
 
     def common(self) -> Array:
-        """m + A·B, nodes × slots."""
+        """M + A·B, nodes × slots."""
         out: Array = self.level[:, None] + self.loadings @ self.factors
         return out
 
@@ -261,7 +262,7 @@ def improve(
 
 
 def estimate(field: Field, data: Data) -> tuple[Array, Array]:
-    """m + A·B + r at every entry, and the variance of a reading there.
+    """M + A·B + r at every entry, and the variance of a reading there.
 
     Near a node's own readings its own part makes up for errors of the common field; the
     uncertainty of loadings and factors counts as much as the own part is uncertain.
@@ -281,5 +282,5 @@ def _common_variance(field: Field) -> Array:
     i, j = np.triu_indices(len(Z))
     packed = field.doubt[:, i, j] * np.where(i == j, 1.0, 2.0)
     from_factors = ((field.loadings @ field.blur) * field.loadings).sum(axis=1)
-    out: Array = packed @ (Z[i] * Z[j])
-    return np.maximum(out, 0.0) + from_factors[:, None]
+    out: Array = np.maximum(packed @ (Z[i] * Z[j]), 0.0) + from_factors[:, None]
+    return out

@@ -1,4 +1,4 @@
-"""Centre and scale of each node for the field model: median and the width of its central nine tenths.
+"""Centre and scale of each node: its median, and the width of its central nine tenths.
 
 Medians alone (MAD) mislead here: a light sensor reads almost the same all night, and its days would
 become thousands of such scales high.

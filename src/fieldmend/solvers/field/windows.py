@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
@@ -48,7 +49,7 @@ def fit_slots(slots: int, nodes: int) -> Index:
 
 
 def worth_refining(fitted: int, slots: int) -> bool:
-    """Would loadings gain from the slots that they were not fitted on?"""
+    """True if loadings would gain from the slots that they were not fitted on."""
     return fitted < min(slots, _FEW_SLOTS)
 
 
@@ -57,7 +58,4 @@ def windows(slots: int, nodes: int) -> list[Window]:
     length = max(_WINDOW, int(_ENTRIES / nodes))
     count = max(1, int(np.ceil(slots / length)))
     edges = np.linspace(0, slots, count + 1).astype(int).tolist()
-    return [
-        Window(max(0, a - _MARGIN), min(slots, b + _MARGIN), a, b)
-        for a, b in zip(edges[:-1], edges[1:], strict=True)
-    ]
+    return [Window(max(0, a - _MARGIN), min(slots, b + _MARGIN), a, b) for a, b in pairwise(edges)]
