@@ -1,6 +1,6 @@
 """Which readings are false: they jump out and jump back.
 
-A segment of up to 30 readings is false when leaving it out explains the jumps better than keeping
+A segment of up to 80 readings is false when leaving it out explains the jumps better than keeping
 it: the log likelihood ratio of one jump across against a jump out and a jump back. A real step
 (the sun
 arrives, a door opens) costs one jump and is spared. Every channel has to agree: a node's own past
@@ -17,11 +17,11 @@ from fieldmend.prox import Array, Mask
 from fieldmend.solvers.field.jumps import Index, JumpLaw, Readings, fit_jumps
 from fieldmend.solvers.field.model import Data
 
-_LONGEST = 30
-_LONGEST_END = 3  # at the ends of a record, where nothing jumps back
+_LONGEST = 80
+_LONGEST_END = 30  # at the ends of a record, where nothing jumps back
 _EVIDENCE = 3.0
 _DECIDED = 1.0  # beyond the evidence: what scores less still counts as a jump that happens
-_END = 2.0  # more evidence is wanted there
+_END = 4.0  # more evidence is wanted there
 _PER_READING = 0.1
 _ODD = 2.0  # a jump this much less likely than none is a candidate
 _RATES = (0.01, 0.001)  # of single false readings and of longer segments, to start from
@@ -145,7 +145,7 @@ class _Scorer:
 
 
 def _pairs(odd: Mask, at: Readings) -> tuple[Index, Index]:
-    """Pairs of odd boundaries of one node, at most 30 readings apart (3 at an end)."""
+    """Pairs of odd boundaries of one node, at most 80 readings apart (30 at an end)."""
     place, inner = np.flatnonzero(odd), at.inner
     starts, ends = [], []
     for k in range(1, _LONGEST + 1):
