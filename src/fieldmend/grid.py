@@ -9,6 +9,18 @@ import numpy as np
 Array = np.ndarray[Any, np.dtype[Any]]
 
 
+def stamp(time: int) -> str:
+    """Microseconds, UTC, as ISO 8601: parts of a second only where there are any.
+
+    Examples
+    --------
+    >>> stamp(1_078_358_400_000_000)
+    '2004-03-04T00:00:00Z'
+    """
+    precision = "us" if time % 1_000_000 else "s"
+    return f"{np.datetime64(int(time), 'us').astype(f'datetime64[{precision}]')}Z"
+
+
 @dataclass(frozen=True)
 class FileRead:
     """A file, table or frame that was read."""
@@ -79,6 +91,39 @@ class Grid:
             if array.shape != shape:
                 msg = f"{name} is {array.shape}, slots × nodes are {shape}"
                 raise ValueError(msg)
+
+    @classmethod
+    def of(
+        cls,
+        readings: Any,
+        *,
+        condition: str = "value",
+        unit: str = "",
+        nodes: Any = None,
+        start: str = "1970-01-01",
+        slot_seconds: float = 300.0,
+    ) -> "Grid":
+        """A grid of one condition from a plain array, slots × nodes, NaN = not observed.
+
+        Examples
+        --------
+        >>> Grid.of([[1.0, 2.0], [1.5, float("nan")]]).nodes
+        ('1', '2')
+        """
+        values = np.asarray(readings, dtype=np.float64)
+        if values.ndim != 2 or not values.size:
+            msg = f"readings must be slots × nodes, with at least one of each, not {values.shape}"
+            raise ValueError(msg)
+        slot = round(slot_seconds * 1e6)
+        first = np.datetime64(start, "us").astype(np.int64)
+        names = range(1, values.shape[1] + 1) if nodes is None else nodes
+        return cls(
+            {condition: np.where(np.isinf(values), np.nan, values)},
+            tuple(str(name) for name in names),
+            first + slot * np.arange(len(values), dtype=np.int64),
+            slot,
+            units={condition: unit} if unit else {},
+        )
 
     @property
     def shape(self) -> tuple[int, int]:

@@ -1,0 +1,20 @@
+"""From readings to faults: lasting ones masked, single ones flagged, all grouped and explained.
+
+Arrays are slots × nodes, NaN = not observed. See `docs/faults.md` for what each test asks.
+"""
+
+from fieldmend.faults.episodes import classify, confidence, kinds, spread
+from fieldmend.faults.labels import Context, Episode
+from fieldmend.faults.lasting import persistent
+from fieldmend.faults.singles import spikes
+
+__all__ = [
+    "Context",
+    "Episode",
+    "classify",
+    "confidence",
+    "kinds",
+    "persistent",
+    "spikes",
+    "spread",
+]

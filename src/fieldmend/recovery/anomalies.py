@@ -1,0 +1,64 @@
+"""The list of anomalies: one row per flagged reading."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from fieldmend.faults import Episode
+    from fieldmend.grid import Array
+    from fieldmend.recovery.result import Recovery
+
+COLUMNS = (
+    "node", "time", "condition", "value", "expected", "deviation", "score", "kind", "episode",
+)  # fmt: skip
+
+
+def anomaly_columns(recovery: Recovery) -> dict[str, Any]:
+    """Columns of the list, condition after condition, each in order of time, then node.
+
+    ``score`` is the deviation in units of the node's usual distance from the field; ``episode``
+    numbers the episodes of the whole recovery from 1.
+    """
+    parts: dict[str, list[Any]] = {name: [] for name in COLUMNS}
+    first = 1
+    nodes = np.array(recovery.grid.nodes, dtype=object)
+    times = recovery.grid.times.astype("datetime64[us]")
+    for one in recovery.conditions.values():
+        flagged = (one.flag == 3) | (one.flag == 4)
+        slot, node = np.nonzero(flagged)
+        value, expected = one.observed[flagged], one.estimate[flagged]
+        with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+            deviation = value - expected
+            score = np.abs(deviation) / one.scale[node]
+        episode = episode_at(one.episodes, flagged.shape)[flagged]
+        kinds = np.array([e.kind for e in one.episodes] + [""], dtype=object)
+        limit = one.flag[flagged] == 4
+        kind = np.where(limit, "limit", kinds[episode])
+        row = (
+            nodes[node],
+            times[slot],
+            np.full(len(slot), one.name, dtype=object),
+            value,
+            expected,
+            deviation,
+            score,
+            kind,
+            np.where(episode < 0, 0, episode + first),
+        )
+        for name, column in zip(COLUMNS, row, strict=True):
+            parts[name].append(column)
+        first += len(one.episodes)
+    return {name: np.concatenate(columns) for name, columns in parts.items()}
+
+
+def episode_at(episodes: Sequence[Episode], shape: tuple[int, ...]) -> Array:
+    """Index of the episode that each entry lies in, -1 for none; slots × nodes."""
+    index = np.full(shape, -1)
+    for i, episode in enumerate(episodes):
+        index[episode.start : episode.stop, episode.node] = i
+    return index
