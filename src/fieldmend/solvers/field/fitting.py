@@ -56,6 +56,9 @@ def fit(data: Data, seed: int) -> Fit:
         other = _from_mixture(shown, data, hidden, rng, seed)
         if _error(other[3]) < _BETTER * _error(trial):
             false, field, screen, trial = other
+            # A slot that went wrong there has many flags: decided afresh, it may have few.
+            afresh = screen(data, field)[0]
+            false = np.where(afresh.sum(axis=0) < false.sum(axis=0), afresh, false)
             clean, start = data.using(data.used & ~false), "slots"
     trials = [trial, *_more_trials(field, clean, rng)]
     field = improve(field, clean, rng, rounds=1)
