@@ -8,7 +8,7 @@ import pytest
 
 import fieldmend as fm
 from fieldmend import faults
-from fieldmend.faults import events, history, stretches, witnesses
+from fieldmend.faults import companions, events, history, stretches, witnesses
 
 HOUR = 3_600_000_000
 SLOT = HOUR // 12
@@ -407,6 +407,64 @@ def test_what_begins_together_is_shared_and_what_dies_one_by_one_is_not():
     for n in range(4):
         found[50 : 50 + 25 * n, n] = False
     assert not events.shared(found, np.where(found, 9.0, 0.0), off).any()
+
+
+def test_a_departure_of_neighbours_is_local_and_one_of_strangers_is_not():
+    places = {f"n{i}": {"x": float(i), "y": 0.0} for i in range(20)}
+    mean = np.full((50, 20), 0.1)
+    labels = context(mean, places=places)
+    mean[20:30, [3, 4, 5]] = 9.0
+    assert events.local(mean, 2.0, labels)[20:30, [3, 4, 5]].all()
+    assert events.local(mean, 2.0, labels).sum() == 30
+    mean[20:30, [4, 5]] = 0.1
+    mean[20:30, [12, 19]] = 9.0
+    assert not events.local(mean, 2.0, labels).any()
+
+
+def test_what_comes_back_at_its_hours_is_a_habit():
+    found = np.zeros((5 * 288, 2), dtype=bool)
+    deviation = np.zeros(found.shape)
+    found[600:640, :] = True
+    deviation[600:640, :] = 9.0
+    for day in (-1, 1):
+        deviation[600 + 288 * day : 640 + 288 * day, 0] = 7.0
+    habit = events.recurrent(found, deviation, context(deviation))
+    assert habit[600:640, 0].all()
+    assert habit.sum() == 40
+    assert not events.recurrent(found, deviation, faults.Context()).any()  # no slot, no hours
+
+
+def test_a_level_is_novel_if_jumped_to_and_seen_at_no_other_time():
+    rng = np.random.default_rng(0)
+    day = np.concatenate([np.linspace(0, 300, 100), np.linspace(300, 50, 100)])
+    series = day + rng.normal(0, 2, 200)
+    held = np.concatenate([series, np.full(50, 777.7), series])
+    assert history.novel(held, 200, 250)
+    dusk = np.concatenate([series, np.full(50, series[-1] - 0.5), series[::-1]])
+    assert not history.novel(dusk, 200, 250)
+    twice = np.concatenate([held, np.full(50, 777.7), series])
+    assert not history.novel(twice, 200, 250)
+    assert not history.novel(held[:250], 200, 250)
+
+
+def test_no_node_vouches_for_itself():
+    X = readings(300, 6)
+    moved = X.copy()
+    moved[150, 2] += 0.2
+    every = np.ones(X.shape, dtype=bool)
+    change = companions.implied(moved, every).residual - companions.implied(X, every).residual
+    assert change[150, 2] == pytest.approx(0.2, rel=0.1)
+
+
+def test_readings_left_out_are_not_judged():
+    X = readings()
+    X[100, 3] += 9
+    X[101, 3] += 9
+    left_out = np.zeros(X.shape, dtype=bool)
+    left_out[101, 3] = True
+    found = faults.spikes(X, readings(noise=0), left_out)
+    assert found[100, 3]
+    assert not found[101, 3]
 
 
 def test_opposite_departures_are_not_shared():
