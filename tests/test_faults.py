@@ -8,7 +8,7 @@ import pytest
 
 import fieldmend as fm
 from fieldmend import faults
-from fieldmend.faults import events, history, stretches, witnesses
+from fieldmend.faults import companions, events, history, stretches, witnesses
 
 HOUR = 3_600_000_000
 SLOT = HOUR // 12
@@ -127,13 +127,18 @@ def test_a_packet_is_several_conditions_off_in_one_slot():
 @pytest.mark.parametrize("kind", ["stuck", "dead", "drift"])
 @pytest.mark.parametrize("sampling", [0.9, 0.6])
 def test_injected_faults_of_simulated_networks(kind, sampling):
-    net = fm.simulate.network(
-        500, 54, field="temperature", anomaly=kind, sampling=sampling, noise=0.1, seed=4
-    )
-    found = fm.metrics.detection(faults.persistent(net.readings), net.support)
-    assert found.precision > 0.7
-    # A drift begins at nothing, and half of what was sampled sparsely is never far off.
-    assert found.recall > (0.5 if kind == "drift" else 0.95)
+    found = []
+    for seed in range(3):
+        net = fm.simulate.network(
+            500, 54, field="temperature", anomaly=kind, sampling=sampling, noise=0.1, seed=seed
+        )
+        flags = faults.persistent(net.readings)
+        found.append(fm.metrics.detection(flags, net.support))
+        # Nobody is dragged along: what is false beside a fault is on the same node.
+        assert not flags[:, ~net.support.any(axis=0)].any()
+    assert np.mean([f.precision for f in found]) > 0.85
+    # A drift begins at nothing, and what is sampled sparsely is seen late.
+    assert np.mean([f.recall for f in found]) > (0.6 if kind == "drift" else 0.99)
 
 
 def test_a_dying_node_does_not_drag_others_along():
@@ -162,7 +167,7 @@ def test_an_event_of_most_nodes_is_reported_and_not_flagged():
     (event,) = [e for e in episodes if e.kind == "event"]
     assert event.start == 300
     assert event.stop == 420
-    assert "22 of 30 nodes rise by 6" in event.explanation
+    assert "22 of 30 nodes rise by 5.97 °C together at 5 Mar 01:00" in event.explanation
     assert 0.5 < event.confidence <= 0.99
 
 
@@ -269,7 +274,7 @@ def test_the_sentence_says_how_far_against_whom_since_when_and_the_battery():
     (found,) = of(diagnose(X, labels)[0], 7)
     assert found.kind == "dead"
     assert "°C above what its 5 nearest companions imply since 5 Mar 0" in found.explanation
-    assert found.explanation.endswith(", Vbat (V) 2.24")
+    assert found.explanation.endswith(", Vbat (V) 2.25")
     number = float(found.explanation.split(" °C above")[0].split()[-1])
     assert number == pytest.approx(54, abs=3)
 
@@ -404,6 +409,64 @@ def test_what_begins_together_is_shared_and_what_dies_one_by_one_is_not():
     assert not events.shared(found, np.where(found, 9.0, 0.0), off).any()
 
 
+def test_a_departure_of_neighbours_is_local_and_one_of_strangers_is_not():
+    places = {f"n{i}": {"x": float(i), "y": 0.0} for i in range(20)}
+    mean = np.full((50, 20), 0.1)
+    labels = context(mean, places=places)
+    mean[20:30, [3, 4, 5]] = 9.0
+    assert events.local(mean, 2.0, labels)[20:30, [3, 4, 5]].all()
+    assert events.local(mean, 2.0, labels).sum() == 30
+    mean[20:30, [4, 5]] = 0.1
+    mean[20:30, [12, 19]] = 9.0
+    assert not events.local(mean, 2.0, labels).any()
+
+
+def test_what_comes_back_at_its_hours_is_a_habit():
+    found = np.zeros((5 * 288, 2), dtype=bool)
+    deviation = np.zeros(found.shape)
+    found[600:640, :] = True
+    deviation[600:640, :] = 9.0
+    for day in (-1, 1):
+        deviation[600 + 288 * day : 640 + 288 * day, 0] = 7.0
+    habit = events.recurrent(found, deviation, context(deviation))
+    assert habit[600:640, 0].all()
+    assert habit.sum() == 40
+    assert not events.recurrent(found, deviation, faults.Context()).any()  # no slot, no hours
+
+
+def test_a_level_is_novel_if_jumped_to_and_seen_at_no_other_time():
+    rng = np.random.default_rng(0)
+    day = np.concatenate([np.linspace(0, 300, 100), np.linspace(300, 50, 100)])
+    series = day + rng.normal(0, 2, 200)
+    held = np.concatenate([series, np.full(50, 777.7), series])
+    assert history.novel(held, 200, 250)
+    dusk = np.concatenate([series, np.full(50, series[-1] - 0.5), series[::-1]])
+    assert not history.novel(dusk, 200, 250)
+    twice = np.concatenate([held, np.full(50, 777.7), series])
+    assert not history.novel(twice, 200, 250)
+    assert not history.novel(held[:250], 200, 250)
+
+
+def test_no_node_vouches_for_itself():
+    X = readings(300, 6)
+    moved = X.copy()
+    moved[150, 2] += 0.2
+    every = np.ones(X.shape, dtype=bool)
+    change = companions.implied(moved, every).residual - companions.implied(X, every).residual
+    assert change[150, 2] == pytest.approx(0.2, rel=0.1)
+
+
+def test_readings_left_out_are_not_judged():
+    X = readings()
+    X[100, 3] += 9
+    X[101, 3] += 9
+    left_out = np.zeros(X.shape, dtype=bool)
+    left_out[101, 3] = True
+    found = faults.spikes(X, readings(noise=0), left_out)
+    assert found[100, 3]
+    assert not found[101, 3]
+
+
 def test_opposite_departures_are_not_shared():
     found = np.zeros((100, 6), dtype=bool)
     found[50:, :4] = True
@@ -505,8 +568,8 @@ def test_all_nine_batteries_are_seen_to_die(real, slot):
         deaths = [e for e in of(episodes, node) if e.kind == "dead"]
         assert len(deaths) == 1, grid.nodes[node]
         assert deaths[0].start - hot <= half_a_day
-        # Not long before either: 24 h earlier every mote was well.
-        assert hot - deaths[0].start <= 2 * half_a_day
+        # Nor long before: the batteries were low for a day or two.
+        assert hot - deaths[0].start <= 5 * half_a_day
 
 
 def test_false_alarms_on_the_redwood(real):

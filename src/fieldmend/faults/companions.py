@@ -117,7 +117,7 @@ def _factors(Y: Array, seen: Mask, rank: int) -> Array:
 
 def _typical(Y: Array, seen: Mask) -> Array:
     """Median of what was seen in each slot; 0 where nothing was."""
-    return np.nan_to_num(slot_medians(np.where(seen, Y, np.nan)))
+    return np.asarray(np.nan_to_num(slot_medians(np.where(seen, Y, np.nan))))
 
 
 def _median_abs(error: Array, seen: Mask) -> Array:

@@ -45,7 +45,7 @@ def usual_repeats(lengths: Array) -> tuple[float, float]:
     night, rain, a slow quantised temperature) get a long limit and continuous ones a short one.
     """
     if lengths.size == 0:
-        return np.inf, np.inf
+        return SHORTEST_STUCK, SHORTEST_STUCK
     q90, q99 = np.quantile(lengths, (0.9, 0.99))
     longest = q99 * (q99 / q90) ** 4
     return max(2 * q99, SHORTEST_STUCK), max(longest, 2 * q99, SHORTEST_STUCK)
@@ -132,28 +132,34 @@ def displaced(values: Array, relative: Array, slots: Array) -> Mask:
     cuts = np.flatnonzero((np.abs(jumps) > rare(jumps)) & own)
     at = 0
     while at < cuts.size:
-        ends = [_way_back(series, cuts, at) for series in (values, relative)]
-        ends = [end for end in ends if end is not None]
-        if not ends:
+        back = min(_way_back(series, cuts, at) for series in (values, relative))
+        if back == cuts.size or not _farther(relative, cuts[at] + 1, cuts[back] + 1):
             at += 1
             continue
-        back = min(ends)
         out[cuts[at] + 1 : cuts[back] + 1] = True
         at = back + 1
     return out
 
 
-def _way_back(values: Array, cuts: Array, at: int) -> int | None:
-    """The next cut after which the node is where it was before cut `at`, within half the jump."""
-    usual = np.median(values)
+def _way_back(values: Array, cuts: Array, at: int) -> int:
+    """The next cut after which the node is where it was before cut `at`, within half the jump.
+
+    As many as there are cuts, if there is none.
+    """
     before = np.median(values[max(cuts[at] - 4, 0) : cuts[at] + 1])
     out = values[cuts[at] + 1] - before
     for back in range(at + 1, min(at + 20, cuts.size)):
         after = np.median(values[cuts[back] + 1 : cuts[back] + 6])
         inner = values[cuts[back]] - after
         if abs(after - before) < 0.5 * min(abs(out), abs(inner)) and out * inner > 0:
-            # Of the two levels the one farther from where the node usually is, is the false one.
             inside = np.median(values[cuts[at] + 1 : cuts[back] + 1])
             stayed = (inside - before) * np.sign(out) > 0.3 * abs(out)
-            return back if stayed and abs(inside - usual) > abs(before - usual) else None
-    return None
+            return back if stayed else int(cuts.size)
+    return int(cuts.size)
+
+
+def _farther(relative: Array, start: int, stop: int) -> bool:
+    """Whether a stretch is farther off than what is around it: else that is what is false."""
+    around = np.concatenate([relative[max(start - 5, 0) : start], relative[stop : stop + 5]])
+    usual = np.median(relative)
+    return bool(abs(np.median(relative[start:stop]) - usual) > abs(np.median(around) - usual))

@@ -72,7 +72,7 @@ def persistent(X: Any, context: Context | None = None) -> Mask:
     values, _ = bounded(X)
     observed = ~np.isnan(values)
     found = np.zeros(values.shape, dtype=np.bool_)
-    if values.shape[1] < FEWEST_NODES:
+    if values.shape[0] == 0 or values.shape[1] < FEWEST_NODES:
         return found
     found |= stuck(values)
     found |= noisy(values)
@@ -104,7 +104,8 @@ def stuck(values: Array) -> Mask:
     pooled = history.usual_repeats(np.concatenate([r.length for r in runs]))
 
     def test(n: int, readings: Array, _at: Array) -> Mask:
-        own = history.usual_repeats(runs[n].length)
+        # The longest run is the one in question; a node with few runs would vouch for it.
+        own = history.usual_repeats(np.sort(runs[n].length)[:-1])
         longer, longest = max(own[0], pooled[0]), max(own[1], pooled[1])
         out = np.zeros(readings.size, dtype=np.bool_)
         for a, length in zip(runs[n].start, runs[n].length, strict=True):
@@ -170,7 +171,7 @@ def _own_deviation(values: Array, left_out: Mask) -> tuple[Array, Array]:
 def departed(values: Array, left_out: Mask, gone: Mask, context: Context) -> Mask:
     """Stretches in which a node leaves what the others imply, further than the network's nodes do.
 
-    z = residual/spread; |mean₁₅ z| has to exceed max(4.5, q95·(q95/q75)²) of the network's own
+    z = residual/spread; |mean₁₅ z| has to exceed max(4.5, q95·(q95/q75)^2.5) of the network's own
     |mean₁₅ z|, or hold one of the readings that are `gone`; the stretch reaches as far as
     |mean₁₅ z| > max(2, q90). Nothing is said where neighbours depart with it (a local event), or
     where fewer than half of the nodes heard are trusted.
@@ -182,20 +183,28 @@ def departed(values: Array, left_out: Mask, gone: Mask, context: Context) -> Mas
         axis=1, keepdims=True
     )
     known = ~np.isnan(z) & witnesses
-    mean = _rolling_mean(z, known)
+    # What was found already must not make its neighbours look bad.
+    mean = _rolling_mean(z, known & ~left_out)
     low, high = _limits(np.abs(mean[known & ~left_out]))
     out = np.zeros(values.shape, dtype=np.bool_)
     core = (np.abs(mean) > high) | gone
     core &= gone | ~local(np.where(left_out, 0.0, mean), low, context)
     for n in np.flatnonzero((core & known).any(axis=0)):
         at = np.flatnonzero(known[:, n])
-        hull = joined(np.abs(mean[at, n]) > low, SMOOTH)
+        hull = joined((np.abs(mean[at, n]) > low) | gone[at, n], SMOOTH // 2)
         for a, b in zip(*stretches(grown(core[at, n] & hull, hull)), strict=True):
-            inside = a + np.flatnonzero(np.abs(z[at[a:b], n]) > low)
-            if inside.size >= SMOOTH // 2:
-                out[at[inside[0] : inside[-1] + 1], n] = True
+            out[at[a:b], n] = _off(np.abs(z[at[a:b], n]), low)
     spared = shared(out & ~gone, mean, left_out) | recurrent(out & ~gone, mean, context)
     return out & ~spared
+
+
+def _off(sizes: Array, low: float) -> Mask:
+    """Within a departure the runs that are off, by a third of its peak at least once.
+
+    The mean over 15 slots blurs edges, and a node's usual wandering beside a fault is no fault.
+    """
+    runs = joined(sizes > low, SMOOTH // 2)
+    return grown(runs & (sizes > sizes.max() / 3), runs) & (runs.sum() >= SMOOTH // 2)
 
 
 def _rolling_mean(z: Array, known: Mask) -> Array:
@@ -210,7 +219,7 @@ def _limits(sizes: Array) -> tuple[float, float]:
     if sizes.size == 0:
         return np.inf, np.inf
     q75, q90, q95 = np.quantile(sizes, (0.75, 0.9, 0.95))
-    return max(LOW, q90), max(HIGH, q95 * (q95 / q75) ** 2 if q75 > 0 else np.inf)
+    return max(LOW, q90), max(HIGH, q95 * (q95 / q75) ** 2.5 if q75 > 0 else np.inf)
 
 
 def given_up(found: Mask, observed: Mask) -> Mask:

@@ -34,7 +34,7 @@ def common_moves(values: Array, flagged: Mask, longest: int) -> Iterator[Move]:
     sound = np.where(flagged, np.nan, values)
     step = np.diff(sound, axis=0)
     usual = MAD * node_medians(np.abs(step))
-    if values.shape[1] < FEWEST or not (usual > 0).any():
+    if values.shape[0] < 2 or values.shape[1] < FEWEST or not (usual > 0).any():
         return
     usual = np.where(usual > 0, usual, np.median(usual[usual > 0]))
     score = step / usual
@@ -53,9 +53,11 @@ def common_moves(values: Array, flagged: Mask, longest: int) -> Iterator[Move]:
         size = float(slot_medians(step[t : t + 1])[0])
         back = crowd[(crowd > t) & (typical[crowd] * typical[t] < 0)]
         end = _undone(sound, t, size, longest)
-        free = min(end, int(back[0]) + 1) if back.size else end
+        stop = free = end
+        if back.size and back[0] < end:  # the way back is no event of its own
+            stop, free = int(back[0]) + 1, int(back[0]) + 2
         node = int(np.nanargmax(np.abs(score[t])))
-        yield Move(t + 1, free, node, int(moved[t]), int(heard[t]), size, abs(float(typical[t])))
+        yield Move(t + 1, stop, node, int(moved[t]), int(heard[t]), size, abs(float(typical[t])))
 
 
 def _undone(sound: Array, before: int, size: float, longest: int) -> int:
