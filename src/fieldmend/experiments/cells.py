@@ -33,6 +33,7 @@ COMPUTING = (
     "decomposition.py", "diagnostics", "engine.py", "metrics.py", "problem.py", "prox.py",
     "simulate", "solvers",
 )  # fmt: skip
+SHARED = ("contestants", "sampling")  # of the experiments
 THREADS = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS")
 AHEAD = 3  # cells waiting per worker: enough to keep it busy, few enough to stop soon
 
@@ -51,7 +52,7 @@ def code_version(experiment: str = "") -> str:
     """A hash of the source that computes: the core and the experiment's own file."""
     root = Path(__file__).parents[1]
     found = hashlib.sha256()
-    own = [Path(__file__).parent / f"{experiment}.py"] if experiment else []
+    own = [Path(__file__).parent / f"{name}.py" for name in (experiment, *SHARED) if name]
     for path in [*(root / name for name in COMPUTING), *own]:
         for file in sorted(path.rglob("*.py")) if path.is_dir() else [path]:
             found.update(file.read_bytes())
@@ -99,7 +100,7 @@ class Store:
         """Put a matrix where workers find it; its fingerprint."""
         path = self.folder / f"{matrix.fingerprint}.npz"
         if not path.exists():
-            parts = {"values": matrix.values}
+            parts: dict[str, Any] = {"values": matrix.values}
             if matrix.field is not None:
                 parts["field"] = matrix.field
             labels = json.dumps([matrix.deployment, matrix.condition, matrix.simulated])
@@ -149,9 +150,7 @@ def work(
     return [store.done[key] for key in keys]
 
 
-def _results(
-    open_: Mapping[str, Cell], folder: Path, jobs: int
-) -> Iterator[tuple[str, list[Row]]]:
+def _results(open_: Mapping[str, Cell], folder: Path, jobs: int) -> Iterator[tuple[str, list[Row]]]:
     if jobs == 0 or not open_:
         for key, cell in open_.items():
             yield key, _plain(measure(folder, cell))

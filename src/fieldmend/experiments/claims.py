@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from itertools import pairwise
 from statistics import median
 
 import numpy as np
@@ -189,7 +190,9 @@ def _strengthened(tables: Tables) -> list[Claim]:
 # Recovery
 
 
-def _below(method: str, limit: float, start: float, what: str, note: str) -> Callable[..., list[Claim]]:
+def _below(
+    method: str, limit: float, start: float, what: str, note: str
+) -> Callable[..., list[Claim]]:
     def check(tables: Tables) -> list[Claim]:
         out = []
         for truth, name in READINGS.items():
@@ -235,7 +238,7 @@ def _falls_with_sampling(tables: Tables) -> list[Claim]:
             continue
         errors = column(rows, "nse")
         total += 1
-        hits += all(b <= a * 1.02 for a, b in zip(errors, errors[1:], strict=False))
+        hits += all(b <= a * 1.02 for a, b in pairwise(errors))
     return [
         Claim("With more samples the errors of all four methods fall", "Section VII",
               "all", f"{hits} of {total} curves (within 2 %)", _share_verdict(hits, total),
@@ -273,9 +276,7 @@ def _intellab_lowest(tables: Tables) -> list[Claim]:
     out = []
     for truth, name in READINGS.items():
         rows = select(tables["recovery"], truth=truth, method="ls_paper", rate=0.5)
-        by = {
-            key: median(column(select(rows, deployment=key), "nse")) for key in SOURCES
-        }
+        by = {key: median(column(select(rows, deployment=key), "nse")) for key in SOURCES}
         verdict = HOLDS if by["intellab"] == min(by.values()) else FAILS
         ours = ", ".join(f"{SOURCES[key].title} {percent(value)}" for key, value in by.items())
         out.append(
@@ -338,13 +339,15 @@ def _larger_gain_most(tables: Tables) -> list[Claim]:
         for (matrix, _), c in _cells(tables, truth).items():
             by.setdefault(matrix.split()[0], []).append(c["mc"] / c["ls_paper"])
         gain = {key: median(values) for key, values in by.items()}
-        larger = all(gain[key] > gain["intellab"] for key in gain if key != "intellab")
+        others = [value for key, value in gain.items() if key != "intellab"]
+        larger = min(others) > gain["intellab"]
+        verdict = FAILS if not larger else HOLDS if min(others) > 1 else PART
         listed = ", ".join(f"{SOURCES[k].title} {v:.3g}" for k, v in gain.items())
         out.append(
             Claim("The larger matrices (GreenOrbs, NDBC) gain more from LS over MC "
                   f"(truth: {name})", "Section VII, Figs. 7, 8", "bigger gaps",
-                  f"MC/LS in the median: {listed}", HOLDS if larger else FAILS,
-                  "GreenOrbs is simulated.")
+                  f"MC/LS in the median: {listed}", verdict,
+                  _simulated(tables["recovery"]) + "Below 1 MC is the better one.")
         )  # fmt: skip
     return out
 
@@ -459,8 +462,8 @@ def _error_bound(tables: Tables) -> list[Claim]:
               f"met in all {len(rows)} cases; bound/error {min(margins):.3g} to "
               f"{max(margins):.3g}" if min(margins) >= 1 else f"broken: {min(margins):.3g}",
               HOLDS if min(margins) >= 1 else FAILS,
-              "Simulated. Thousands of times the error: a guarantee of stability, not a "
-              "prediction; its proof has gaps (see the mathematics page).")
+              "Simulated. A guarantee of stability, not a prediction; its proof has gaps "
+              "([mathematics](../maths.md)).")
     ]  # fmt: skip
 
 

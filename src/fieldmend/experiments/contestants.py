@@ -38,7 +38,8 @@ class Separation:
     @property
     def support(self) -> NDArray[np.bool_]:
         """Where it found anomalies."""
-        return self.sparse != 0
+        found: NDArray[np.bool_] = self.sparse != 0
+        return found
 
     @property
     def space(self) -> tuple[FloatArray, FloatArray]:

@@ -20,11 +20,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fieldmend import simulate
-from fieldmend.grid import Grid, stamp
+from fieldmend.grid import Array, Grid, stamp
 from fieldmend.metrics import interpolate
 from fieldmend.records import InputError, read
 
-FloatArray = NDArray[np.float64]
+FloatArray = Array  # float64, slots × nodes; typed loosely, as `decompose` gives it back
 log = logging.getLogger(__name__)
 
 SEED = 2015  # of everything random in these experiments
@@ -152,7 +152,9 @@ def load(folder: Path | None) -> tuple[Deployment, ...]:
     found = {key: _files(folder, source) for key, source in SOURCES.items()}
     if folder is not None and not any(found.values()):
         patterns = ", ".join(p for source in SOURCES.values() for p in source.patterns)
-        raise InputError("no file of the paper's data sets", file=folder, hint=f"Names: {patterns}")
+        raise InputError(
+            "no file of the paper's data sets", file=str(folder), hint=f"Names: {patterns}"
+        )
     return tuple(
         _measured(key, source, found[key]) if found[key] else simulated(key)
         for key, source in SOURCES.items()
@@ -163,7 +165,9 @@ def _files(folder: Path | None, source: Source) -> list[Path]:
     if folder is None:
         return []
     if not folder.is_dir():
-        raise InputError("no such folder", file=folder, hint="--data names the folder of the files")
+        raise InputError(
+            "no such folder", file=str(folder), hint="--data names the folder of the files"
+        )
     for pattern in source.patterns:
         paths = [p for p in sorted(folder.glob(pattern)) if not _places_only(p)]
         if paths:
@@ -198,9 +202,7 @@ def _measured(key: str, source: Source, paths: list[Path]) -> Deployment:
     return Deployment(key, source.title, origin, matrices, heard, grid.slot / 6e7, simulated=False)
 
 
-def _conditions(
-    grid: Grid, wanted: Mapping[str, tuple[str, ...]], path: Path
-) -> dict[str, str]:
+def _conditions(grid: Grid, wanted: Mapping[str, tuple[str, ...]], path: Path) -> dict[str, str]:
     """Name → column, for the wanted conditions that the grid has."""
     there = {name.casefold(): name for name in grid.values}
     found = {
@@ -212,7 +214,7 @@ def _conditions(
     if not found:
         raise InputError(
             f"none of the conditions {', '.join(wanted)}",
-            file=path,
+            file=str(path),
             hint=f"Columns found: {', '.join(grid.values)}",
         )
     return found
@@ -268,6 +270,18 @@ def table(deployments: tuple[Deployment, ...]) -> list[dict[str, Any]]:
                     "slot_minutes": float(one.slot_minutes),
                     "start": matrix.start,
                     "empty_share": float(1 - matrix.known.mean()),
+                    **_extremes(matrix.values),
                 }
             )
     return rows
+
+
+def _extremes(values: FloatArray) -> dict[str, float]:
+    """The range, and how much of ΣL² the single largest reading makes up."""
+    seen = values[~np.isnan(values)]
+    return {
+        "lowest": float(seen.min()),
+        "median": float(np.median(seen)),
+        "highest": float(seen.max()),
+        "largest_share": float((seen**2).max() / (seen**2).sum()),
+    }

@@ -9,7 +9,7 @@ import numpy as np
 from fieldmend import simulate
 from fieldmend.experiments.cells import Cell, Store
 from fieldmend.experiments.contestants import contestants, separation
-from fieldmend.experiments.data import ANOMALIES, FloatArray, Matrix
+from fieldmend.experiments.data import ANOMALIES, NOISE, SEED, FloatArray, Matrix
 from fieldmend.experiments.sampling import QUICK_RATES, RATES, generator, partial, shown
 from fieldmend.experiments.tables import Row, over_runs
 from fieldmend.metrics import detection
@@ -32,11 +32,16 @@ def cells(matrices: list[Matrix], store: Store, *, quick: bool) -> list[Cell]:
 
 
 def clean(matrix: Matrix) -> FloatArray:
-    """A matrix to put anomalies into: the true field and its noise, or the readings less S.
+    """A matrix to put anomalies into: the true field with noise, or the readings less S.
 
-    Of a real one nobody knows the anomalies; LS-Separation's are taken out.
+    Of a real matrix nobody knows the anomalies; those that LS-Separation finds are taken out.
     """
-    return matrix.values - separation(matrix).sparse
+    if matrix.field is None:
+        less: FloatArray = matrix.values - separation(matrix).sparse
+        return less
+    noise = np.random.default_rng(SEED).normal(size=matrix.field.shape)
+    noisy: FloatArray = matrix.field + NOISE * np.ptp(matrix.field) * noise
+    return noisy
 
 
 def measure(matrix: Matrix, *, method: str, rate: float, run: int) -> list[Row]:

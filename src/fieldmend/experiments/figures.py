@@ -81,9 +81,7 @@ def _spectrum(rows: Table) -> str:
             if (mine := select(rows, anomalies=share, reading=reading))
         ]  # fmt: skip
         x = Axis("largest singular values")
-        panels.append(
-            Panel(f"100 {reading}", x, Axis("share of energy", bounds=(0, 1.02)), series)
-        )
+        panels.append(Panel(f"100 {reading}", x, Axis("share of energy", bounds=(0, 1.02)), series))
     return figure("Fig. 2: energy of the largest singular values, simulated", panels)
 
 
@@ -109,19 +107,14 @@ def _anomalies(rows: Table) -> str:
     for i, (way, name) in enumerate(names.items()):
         mine = select(rows, settings=way)
         ratios = column(mine, "anomaly_ratio")
-        series.append(Series(name, range(1, len(mine) + 1), ratios, style=i))
+        at = range(1, len(mine) + 1)
+        series.append(Series(name, at, ratios, style=i, joined=False))
     first = select(rows, settings="paper")
-    legend = ", ".join(
-        f"{i} {SOURCES[str(row['deployment'])].title[0]}-{words(str(row['condition']))}"
-        for i, row in enumerate(first, start=1)
-    )
-    x, y = Axis("matrix", bounds=(0.5, len(first) + 0.5)), Axis("anomalies", percent=True)
-    panels = [Panel("", x, y, series)]
+    labels = [f"{SOURCES[str(r['deployment'])].title[0]}-{str(r['condition'])[:3]}" for r in first]
+    x = Axis("", bounds=(0.5, len(first) + 0.5), labels=labels)
     simulated = " (G: simulated)" if any(r["simulated"] == "yes" for r in first) else ""
-    title = f"Fig. 4 (right): anomaly ratio{simulated}"
-    half = len(legend) // 2
-    split = legend.find(", ", half) + 1
-    return figure(title, panels, note=legend[:split] + " " + legend[split:])
+    panel = Panel("", x, Axis("anomalies", percent=True), series)
+    return figure(f"Fig. 4 (right): anomaly ratio{simulated}", [panel])
 
 
 def _energy(rows: Table, title: str) -> str:

@@ -15,11 +15,12 @@ SHARES = (0.0, 0.005, 0.03)
 VALUE = 100.0
 # The example has no noise: a μ this small against singular values of thousands is equality.
 MU = 1.0
+RUNS = 5
 
 
 def cells(*, quick: bool) -> list[Cell]:
     """The sweep of Fig. 1, then the spectra of Fig. 2."""
-    size, runs = (40, 2) if quick else (100, 10)
+    size, runs = (40, 2) if quick else (100, RUNS)
     rates = QUICK_RATES if quick else RATES
     sweep = [
         Cell("motivation", {"size": size, "share": share, "rate": rate, "run": run})
@@ -38,7 +39,7 @@ def measure(
     if rate is None or share is None:
         return _spectra(L, run)
     R = corrupted(L, share, run, added=True)
-    seen = simulate.observe(size, size, rate=1 - rate, seed=[SEED, run, round(100 * rate)])
+    seen = simulate.observe(size, size, rate=1 - rate, seed=_rng(run, round(100 * rate)))
     out = solved(R, observed=seen, method="mc", mu=MU, tol=1e-3, **PAPER)
     error = float(np.linalg.norm(out.estimate - L) / np.linalg.norm(L))
     return [{"anomalies": share, "rate": rate, "run": run, "error": error}]
@@ -46,8 +47,12 @@ def measure(
 
 def corrupted(L: FloatArray, share: float, run: int, *, added: bool) -> FloatArray:
     """Anomalies "with value = 100": added to the entry, as S is, or put in its place."""
-    hit = simulate.observe(*L.shape, rate=share, seed=[SEED, run, 7]) == 0
+    hit = simulate.observe(*L.shape, rate=share, seed=_rng(run, 7)) == 0
     return np.where(hit, L + VALUE if added else VALUE, L)
+
+
+def _rng(run: int, stream: int) -> np.random.Generator:
+    return np.random.default_rng([SEED, run, stream])
 
 
 def _spectra(L: FloatArray, run: int) -> list[Row]:

@@ -90,7 +90,7 @@ def _plan(matrices: list[Matrix], store: Store, *, quick: bool) -> dict[str, lis
         "motivation": motivation.cells(quick=quick),
         "observations": observations.cells(matrices, store),
         "theory": theory.cells(matrices, store, quick=quick),
-        "solver": solver.cells(matrices, store, quick=quick),
+        "solver": solver.cells(matrices, store),
         "detection": detection.cells(matrices, store, quick=quick),
         "sweep": sweep.cells(matrices, store, quick=quick),
     }
@@ -145,5 +145,3 @@ def _put(path: Path, text: str) -> Path:
     temporary.write_text(text, encoding="utf-8")
     temporary.replace(path)
     return path
-
-

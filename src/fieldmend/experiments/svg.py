@@ -29,6 +29,7 @@ class Series:
     style: int = 0
     marks: bool = True
     dashed: bool = False
+    joined: bool = True
 
 
 @dataclass(frozen=True)
@@ -39,6 +40,7 @@ class Axis:
     log: bool = False
     bounds: tuple[float, float] | None = None
     percent: bool = False
+    labels: Sequence[str] = ()  # categories, at 1, 2, …
 
 
 @dataclass(frozen=True)
@@ -138,9 +140,9 @@ def _scale(axis: Axis, values: Sequence[float], start: float, end: float) -> _Sc
     else:
         if axis.bounds is None:
             low, high = min(low, 0.0), high + 0.05 * (high - min(low, 0.0)) or 1.0
-        step = _step(high - low)
-        first = np.ceil(low / step - 1e-9)
-        ticks = [step * k for k in np.arange(first, np.floor(high / step + 1e-9) + 1)]
+        step = 1.0 if axis.labels else _step(high - low)
+        first = int(np.ceil(low / step - 1e-9))
+        ticks = [step * k for k in range(first, int(np.floor(high / step + 1e-9)) + 1)]
     return _Scale(low, high, start, end, axis.log, ticks)
 
 
@@ -162,6 +164,8 @@ def _step(span: float) -> float:
 
 
 def _tick(value: float, axis: Axis) -> str:
+    if axis.labels:
+        return axis.labels[round(value) - 1]
     if axis.percent:
         return f"{100 * value:.4g} %"
     if axis.log and not 1e-3 < value < 1e4:
@@ -179,12 +183,13 @@ def _curve(series: Series, x: _Scale, y: _Scale) -> list[str]:
             low, high = (series.y[i] - series.spread[i], series.y[i] + series.spread[i])
             at = x(series.x[i])
             bottom = y(max(low, y.low))
-            parts.append(_rule(at, bottom, at, y(min(high, y.high)), colour, 1.2))
-    path = " ".join(f"{px:.1f},{py:.1f}" for px, py in points)
-    dash = ' stroke-dasharray="5 4"' if series.dashed else ""
-    parts.append(
-        f'<polyline points="{path}" fill="none" stroke="{colour}" stroke-width="1.8"{dash}/>'
-    )
+            parts.append(_rule(at, bottom, at, y(min(high, y.high)), colour=colour, width=1.2))
+    if series.joined:
+        path = " ".join(f"{px:.1f},{py:.1f}" for px, py in points)
+        dash = ' stroke-dasharray="5 4"' if series.dashed else ""
+        parts.append(
+            f'<polyline points="{path}" fill="none" stroke="{colour}" stroke-width="1.8"{dash}/>'
+        )
     if series.marks:
         draw = _marker(series.style)
         parts += [draw(px, py, colour) for px, py in points]
@@ -225,7 +230,10 @@ def _legend(series: Sequence[Series], width: float, top: float) -> tuple[list[st
             x, line = 20.0, line + 1
         y = top + 18 + LEGEND * line
         colour = COLOURS[one.style % len(COLOURS)]
-        parts.append(_rule(x, y - 4, x + 26, y - 4, colour, 1.8, dashed=one.dashed))
+        if one.joined:
+            parts.append(
+                _rule(x, y - 4, x + 26, y - 4, colour=colour, width=1.8, dashed=one.dashed)
+            )
         if one.marks:
             parts.append(_marker(one.style)(x + 13, y - 4, colour))
         parts.append(_text(x + 32, y, one.name, anchor="start"))
@@ -234,8 +242,8 @@ def _legend(series: Sequence[Series], width: float, top: float) -> tuple[list[st
 
 
 def _rule(
-    x1: float, y1: float, x2: float, y2: float, colour: str = GRID, width: float = 1.0,
-    *, dashed: bool = False,
+    x1: float, y1: float, x2: float, y2: float,
+    *, colour: str = GRID, width: float = 1.0, dashed: bool = False,
 ) -> str:  # fmt: skip
     dash = ' stroke-dasharray="5 4"' if dashed else ""
     return (

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from fieldmend.experiments.cells import Cell, Store
 from fieldmend.experiments.contestants import Answer, contestants, separation
@@ -42,7 +43,7 @@ def measure(matrix: Matrix, *, method: str, rate: float, run: int) -> list[Row]:
     truths = {"full": matrix.values, "separated": told.low_rank}
     if matrix.field is not None:
         truths["field"] = matrix.field
-    labels = {**matrix.labels, "method": method, "rate": rate, "run": run}
+    labels: Row = {**matrix.labels, "method": method, "rate": rate, "run": run}
     return [
         {**labels, "truth": name, **_errors(answer, truth, matrix, seen)}
         for name, truth in truths.items()
@@ -50,7 +51,10 @@ def measure(matrix: Matrix, *, method: str, rate: float, run: int) -> list[Row]:
 
 
 def _errors(
-    answer: Answer, truth: FloatArray, matrix: Matrix, seen: np.ndarray[tuple[int, ...], np.dtype[np.bool_]]
+    answer: Answer,
+    truth: FloatArray,
+    matrix: Matrix,
+    seen: NDArray[np.bool_],
 ) -> dict[str, float]:
     lost = matrix.known & ~seen
     off = (answer.estimate - truth)[lost]

@@ -14,12 +14,12 @@ Table = Sequence[Row]
 
 
 def to_csv(rows: Table) -> str:
-    """The rows as CSV, columns in order of appearance, numbers to six digits.
+    r"""The rows as CSV, columns in order of appearance, numbers to six digits.
 
     Examples
     --------
     >>> to_csv([{"rate": 0.1, "nse": 1 / 3}, {"rate": 0.2, "runs": 10}])
-    'rate,nse,runs\\n0.1,0.333333,\\n0.2,,10\\n'
+    'rate,nse,runs\n0.1,0.333333,\n0.2,,10\n'
     """
     columns = list(dict.fromkeys(name for row in rows for name in row))
     text = io.StringIO()
@@ -36,11 +36,11 @@ def shown(value: Value) -> str:
 
 
 def from_csv(text: str) -> list[dict[str, Value]]:
-    """The rows of a CSV, numbers as numbers; empty cells are left out.
+    r"""The rows of a CSV, numbers as numbers; empty cells are left out.
 
     Examples
     --------
-    >>> from_csv("method,nse\\nls,0.25\\n")
+    >>> from_csv("method,nse\nls,0.25\n")
     [{'method': 'ls', 'nse': 0.25}]
     """
     rows = csv.DictReader(io.StringIO(text))
