@@ -10,10 +10,10 @@ export OMP_NUM_THREADS ?= 1
 PYTEST ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test lint bench check-long clean
+.PHONY: help setup demo test lint docs snippets browser bench bench-accuracy check-long clean
 
 help:  ## show this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-11s %s\n", $$1, $$2}' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' Makefile
 
 setup: $(STAMP)  ## make .venv: the package (editable), all extras, the test tools
 
@@ -25,8 +25,8 @@ $(STAMP): pyproject.toml constraints.txt
 	  --editable '.[sklearn,netcdf,dask,postgres,live]' --group dev
 	@touch $@
 
-demo: setup  ## a simulated network, recovered
-	$(BIN)/python examples/demo.py
+demo: setup  ## a simulated network, recovered; its report opens
+	$(BIN)/fieldmend demo
 
 test: lint  ## lint, then all tests but the long ones (PYTEST='-k prox' to choose)
 	$(BIN)/python -m pytest --cov $(PYTEST)
@@ -38,8 +38,22 @@ lint: setup  ## style, types, import direction, repository checklist
 	$(BIN)/lint-imports --no-logo
 	$(BIN)/sp-repo-review . --show err
 
+docs: setup  ## the pages as HTML, in docs/_build/html
+	$(BIN)/python -m sphinx -W --keep-going -q -b html docs docs/_build/html
+
+snippets: setup  ## put the true output into README.md and docs/
+	$(BIN)/python docs/generate_cli.py
+	$(BIN)/python docs/snippets.py --write
+
+# Debian's own: the tests of the report drive it, and are skipped by name where it is not there.
+browser:  ## Chromium for the tests of the report (Debian, as root)
+	command -v chromium >/dev/null || { apt-get update -qq && apt-get install -y -qq chromium; }
+
 bench: setup  ## speed and accuracy beside peers (BENCH='...' is handed to benchmarks/run.py)
 	$(BIN)/python benchmarks/run.py $(BENCH)
+
+bench-accuracy: setup  ## errors, detection and coverage beside peers
+	$(BIN)/python benchmarks/accuracy.py $(BENCH)
 
 check-long: setup  ## the tests that take minutes
 	$(BIN)/python -m pytest -m long $(PYTEST)

@@ -1,5 +1,8 @@
 """Sphinx configuration: the pages are Markdown, with formulas between dollar signs."""
 
+import re
+from pathlib import Path
+
 import fieldmend
 
 project = "fieldmend"
@@ -7,4 +10,37 @@ author = "fieldmend developers"
 release = fieldmend.__version__
 extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.mathjax", "sphinx.ext.napoleon"]
 myst_enable_extensions = ["dollarmath"]
+myst_heading_anchors = 3
 exclude_patterns = ["_build"]
+autodoc_member_order = "bysource"
+autodoc_typehints = "none"  # the docstrings say them in words
+napoleon_google_docstring = False
+html_theme = "pydata_sphinx_theme"
+html_title = "fieldmend"
+html_theme_options = {"show_prev_next": False, "secondary_sidebar_items": ["page-toc"]}
+html_show_sourcelink = False
+
+# Pages of index.md that may not be written yet: left out of the list until they are.
+LATER = ("auto", "faults", "flags", "report")
+
+
+def leave_out(app, docname, source):
+    """Drop the names of pages that are still to come."""
+    if docname == "index":
+        for name in LATER:
+            if not Path(app.srcdir, f"{name}.md").exists():
+                source[0] = re.sub(rf"^{name}\n", "", source[0], flags=re.MULTILINE)
+
+
+def plain_bars(app, what, name, obj, options, lines):
+    """|O| in a docstring is a number of entries, no substitution."""
+    for i, line in enumerate(lines):
+        if not line.lstrip().startswith((">>>", "...")):
+            parts = line.split("``")
+            parts[::2] = [part.replace("|", r"\|") for part in parts[::2]]
+            lines[i] = "``".join(parts)
+
+
+def setup(app):
+    app.connect("source-read", leave_out)
+    app.connect("autodoc-process-docstring", plain_bars)

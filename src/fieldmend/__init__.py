@@ -1,10 +1,6 @@
 """Recover the field a sensor network measured: lost readings filled, false ones flagged."""
 
-from typing import Any
-
-from fieldmend import diagnostics, metrics, simulate
-from fieldmend.decomposition import ConvergenceWarning, Decomposition, decompose
-from fieldmend.solvers.loop import Status
+from typing import TYPE_CHECKING
 
 __version__ = "0.1.0"
 
@@ -26,25 +22,44 @@ __all__ = [
     "simulate",
 ]
 
+if TYPE_CHECKING:
+    from fieldmend import diagnostics, metrics, simulate
+    from fieldmend.decomposition import ConvergenceWarning, Decomposition, decompose
+    from fieldmend.estimators import LSDecomposition
+    from fieldmend.grid import Grid
+    from fieldmend.records import InputError, Records, read
+    from fieldmend.recovery import Recovery, recover
+    from fieldmend.solvers.loop import Status
+else:
+    # Nothing is imported before it is asked for: NumPy, SciPy, DuckDB and scikit-learn are heavy,
+    # and `fieldmend --help` needs none of them.
+    _HOMES = {
+        "ConvergenceWarning": "decomposition",
+        "Decomposition": "decomposition",
+        "Grid": "grid",
+        "InputError": "records",
+        "LSDecomposition": "estimators",
+        "Records": "records",
+        "Recovery": "recovery",
+        "Status": "solvers.loop",
+        "decompose": "decomposition",
+        "diagnostics": "",
+        "metrics": "",
+        "read": "records",
+        "recover": "recovery",
+        "simulate": "",
+    }
 
-def __getattr__(name: str) -> Any:
-    # scikit-learn is an extra, and slow to import: only who asks for the estimator pays for it.
-    if name == "LSDecomposition":
-        from fieldmend.estimators import LSDecomposition
+    def __getattr__(name):
+        from importlib import import_module
 
-        return LSDecomposition
-    # So is the reader, for its own weight; DuckDB is imported by the first `read`.
-    if name in ("InputError", "Records", "read"):
-        from fieldmend import records
+        if name not in _HOMES:
+            msg = f"module 'fieldmend' has no attribute {name!r}"
+            raise AttributeError(msg)
+        home = _HOMES[name]
+        found = import_module(f"fieldmend.{home or name}")
+        globals()[name] = found = getattr(found, name) if home else found
+        return found
 
-        return getattr(records, name)
-    if name in ("Recovery", "recover"):
-        from fieldmend import recovery
-
-        return getattr(recovery, name)
-    if name == "Grid":
-        from fieldmend.grid import Grid
-
-        return Grid
-    msg = f"module 'fieldmend' has no attribute {name!r}"
-    raise AttributeError(msg)
+    def __dir__():
+        return sorted({*globals(), *__all__})

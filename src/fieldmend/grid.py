@@ -17,8 +17,8 @@ def stamp(time: int) -> str:
     >>> stamp(1_078_358_400_000_000)
     '2004-03-04T00:00:00Z'
     """
-    unit = "us" if time % 1_000_000 else "s"
-    return f"{np.datetime_as_string(np.datetime64(int(time), 'us'), unit=unit)}Z"
+    precision = "us" if time % 1_000_000 else "s"
+    return f"{np.datetime64(int(time), 'us').astype(f'datetime64[{precision}]')}Z"
 
 
 @dataclass(frozen=True)

@@ -20,8 +20,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import scipy.linalg
-import scipy.sparse.linalg
 
 from fieldmend import prox
 from fieldmend.engine import blocks, sweep
@@ -186,9 +184,13 @@ def largest_eigenpairs(gram: Array, count: int) -> tuple[Array, Array]:
     exists only if no eigenvalue is above θ, proves the bound; should it fail, the dense
     eigenproblem is solved after all. O(N³/3) instead of O(4N³/3), and fast ones.
     """
+    import scipy.linalg  # here: 0.25 s that who only imports fieldmend need not wait for
+
     nodes = len(gram)
     count = min(count, nodes)
     if nodes > _DENSE:
+        import scipy.sparse.linalg
+
         some = min(count, 24)
         start = np.full(nodes, 1.0 / np.sqrt(nodes))
         values, vectors = scipy.sparse.linalg.eigsh(gram, k=some, which="LA", v0=start, tol=1e-8)

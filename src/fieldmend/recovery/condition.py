@@ -1,141 +1,241 @@
-"""One condition: set aside what cannot be evidence, solve, judge, score."""
+"""One condition: window after window, set aside what cannot be evidence, solve, judge, score."""
 
 from __future__ import annotations
 
-import warnings
-from dataclasses import dataclass
+import logging
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from fieldmend import faults
-from fieldmend.decomposition import ConvergenceWarning, Decomposition, decompose
+from fieldmend.engine import blocks
+from fieldmend.faults import Episode
 from fieldmend.grid import Array, Grid
-from fieldmend.metrics import hidden_errors, interpolate
-from fieldmend.recovery.holdout import hide
-from fieldmend.recovery.judging import flags, judgeable, outside
-from fieldmend.recovery.result import Holdout, Options, Recovered
+from fieldmend.recovery import notes
+from fieldmend.recovery.holdout import Holdout, merged
+from fieldmend.recovery.judging import (
+    FAIL,
+    SUSPECT,
+    flags,
+    judgeable,
+    medians,
+    outside,
+    usual_distance,
+)
+from fieldmend.recovery.options import Options
+from fieldmend.recovery.result import Recovered
+from fieldmend.recovery.room import Room
+from fieldmend.recovery.solving import Solved, score, solve, suspicious
+from fieldmend.recovery.windows import Window, windows
+from fieldmend.recovery.witnesses import Witnesses, witnesses
+
+log = logging.getLogger(__name__)
+
+SCORED = 4  # windows that the hold-out is scored on: evenly spread, and time stays bounded
+SAMPLED = 2_000_000  # entries that a node's level among the others is measured on
+
+Share = Callable[[float], object]
+"""Called with the share of the condition that is done."""
 
 
-@dataclass(frozen=True)
-class _Solved:
-    """The solve of one condition, at the nodes that were heard, and what it said."""
-
-    out: Decomposition
-    notes: tuple[str, ...]
-
-
-def recover_condition(grid: Grid, name: str, options: Options) -> Recovered:
+def recover_condition(
+    grid: Grid, name: str, options: Options, room: Room, say: Share = lambda _: None
+) -> Recovered:
     """Recover one condition of a grid."""
     X = grid.values[name]
-    observed = ~np.isnan(X)
-    failed = outside(X, options.limits.get(name))
-    evidence = np.where(failed, np.nan, X)
-    heard: Array = (~np.isnan(evidence)).any(axis=0)
-    if not heard.any():
-        return _nothing(grid, name, failed)
-    solved = _solve(evidence[:, heard], options)
-    out = solved.out
-    estimate = _spread_out(out.estimate, heard, X.shape)
-    judged = judgeable(observed & ~failed)
-    suspect = _suspect(evidence, estimate, out, heard) & judged
-    anomaly = np.where(suspect | failed, _off(X, estimate), 0.0)
-    context = faults.Context(
-        nodes=grid.nodes,
-        times=grid.times,
-        slot=grid.slot,
-        condition=name,
-        unit=grid.units.get(name, ""),
-        places=grid.places,
-        companions={other: a for other, a in grid.values.items() if other != name},
-    )
-    episodes = faults.classify(evidence, estimate, suspect, context)
-    return Recovered(
-        name=name,
-        unit=context.unit,
-        observed=X,
-        estimate=estimate,
-        lower=None,
-        upper=None,
-        anomaly=anomaly,
-        flag=flags(observed, judged, suspect, failed),
-        scale=faults.spread(evidence, estimate),
-        method=out.method,
-        rank=out.rank,
-        gap=out.gap,
-        status=str(out.status),
-        choice="",
-        holdout=_score(np.where(suspect, np.nan, evidence)[:, heard], options, out),
-        episodes=episodes,
-        notes=(*solved.notes, *_notes(grid, heard, judged, observed)),
-    )
+    known = witnesses(X, options.limits.get(name))
+    if not known.heard.any():
+        return _nothing(grid, name, known, room)
+    job = _Job(grid, name, options, room, known)
+    todo = windows(*grid.shape)
+    chosen = np.linspace(0, len(todo) - 1, min(SCORED, len(todo))).round().astype(int).tolist()
+    for i, window in enumerate(todo):
+        job.run(window, scored=options.holdout and i in chosen)
+        say((i + 1) / len(todo))
+    return job.result(tuple(_sentences(grid, known, options, len(todo))))
 
 
-def _solve(X: Array, options: Options) -> _Solved:
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always", ConvergenceWarning)
-        out = decompose(X, method=options.method, seed=options.seed)
-    return _Solved(out, tuple(str(w.message) for w in caught))
+@dataclass
+class _Job:
+    """The results of one condition as they grow, window by window."""
+
+    grid: Grid
+    name: str
+    options: Options
+    room: Room
+    known: Witnesses
+    solved: list[Solved] = field(default_factory=list)  # their small parts only
+    spreads: list[Array] = field(default_factory=list)
+    scores: list[Holdout] = field(default_factory=list)
+    episodes: list[tuple[Window, Episode]] = field(default_factory=list)
+    lower: Array | None = None
+    upper: Array | None = None
+
+    def __post_init__(self) -> None:
+        self.X = self.grid.values[self.name]
+        self.limits = self.options.limits.get(self.name)
+        self.estimate = self.room.array(self.X.shape)
+        self.flag = self.room.array(self.X.shape, np.int8)
+        alone = len(windows(*self.grid.shape)) == 1
+        self.level = np.zeros(self.X.shape[1]) if alone else _levels(self.X, self.limits)
+
+    def run(self, window: Window, *, scored: bool) -> None:
+        """Solve a window and keep what was decided inside it."""
+        X = np.asarray(self.X[window.slots])
+        failed = outside(X, self.limits)
+        readings = np.where(failed, np.nan, X) if failed.any() else X
+        context = self._context(window)
+        lasting = _persistent(readings, context)
+        evidence = np.where(lasting, np.nan, readings) if lasting.any() else readings
+        solved = solve(evidence, self.level, self.options)
+        seen = ~np.isnan(X)
+        judged = judgeable(seen & ~failed, self.known)
+        suspect = (suspicious(evidence, solved) | lasting) & judged
+        flag = flags(seen, judged, suspect, failed)
+        self.flag[window.decided] = flag[window.inside]
+        self._blend(window, solved)
+        self.spreads.append(usual_distance(evidence, solved.estimate))
+        found = _classify(readings, solved.estimate, suspect, context, lasting)
+        self.episodes += [(window, episode) for episode in found]
+        if scored:
+            passed = np.where(suspect, np.nan, evidence)
+            result = score(passed, solved, self.options, self.options.seed + 1 + len(self.scores))
+            self.scores += [] if result is None else [result]
+        nothing = np.empty((0, 0))
+        self.solved.append(replace(solved, estimate=nothing, lower=None, upper=None, suspect=None))
+
+    def _blend(self, window: Window, solved: Solved) -> None:
+        window.blend(self.estimate, solved.estimate)
+        if solved.lower is None or solved.upper is None:
+            return
+        if self.lower is None or self.upper is None:
+            self.lower, self.upper = (self.room.array(self.X.shape) for _ in range(2))
+            self.lower[:], self.upper[:] = np.nan, np.nan
+        window.blend(self.lower, solved.lower)
+        window.blend(self.upper, solved.upper)
+
+    def _context(self, window: Window) -> faults.Context:
+        grid, rows = self.grid, window.slots
+        return faults.Context(
+            nodes=grid.nodes,
+            times=grid.times[rows],
+            slot=grid.slot,
+            condition=self.name,
+            unit=grid.units.get(self.name, ""),
+            places=grid.places,
+            companions={c: a[rows] for c, a in grid.values.items() if c != self.name},
+        )
+
+    def result(self, sentences: tuple[str, ...]) -> Recovered:
+        """All windows as one."""
+        worst = next((s for s in self.solved if s.notes), self.solved[0])
+        said = dict.fromkeys(note for s in self.solved for note in s.notes)
+        gaps = [s.gap for s in self.solved]
+        return Recovered(
+            name=self.name,
+            unit=self.grid.units.get(self.name, ""),
+            observed=self.X,
+            estimate=self.estimate,
+            lower=self.lower,
+            upper=self.upper,
+            anomaly=self._anomaly(),
+            flag=self.flag,
+            scale=medians(np.where(self.known.heard, np.array(self.spreads), np.nan)),
+            method=self.solved[0].method,
+            rank=max(s.rank for s in self.solved),
+            gap=max(gaps) if not any(np.isnan(gaps)) else np.nan,
+            status=worst.status,
+            choice="; ".join(dict.fromkeys(s.choice for s in self.solved if s.choice)),
+            holdout=merged(self.scores),
+            episodes=_joined(self.episodes, self.flag),
+            notes=(*said, *sentences),
+        )
+
+    def _anomaly(self) -> Array:
+        """How far suspect and failed readings lie off the field that was finally found."""
+        out = self.room.array(self.X.shape)
+        largest = np.finfo(np.float64).max
+        for block in blocks(*self.X.shape):
+            off = (self.flag[block] == SUSPECT) | (self.flag[block] == FAIL)
+            with np.errstate(over="ignore", invalid="ignore"):  # 1e308 − (−1e308)
+                distance = np.clip(self.X[block] - self.estimate[block], -largest, largest)
+            out[block] = np.where(off, distance, 0.0)
+        return out
 
 
-def _suspect(X: Array, estimate: Array, out: Decomposition, heard: Array) -> Array:
-    """The method's own decision if it has one, else readings far off the field."""
-    return faults.spikes(X, estimate)
+def _persistent(X: Array, context: faults.Context) -> Array:
+    """Readings in stuck, drifting or dead stretches: no evidence for the field."""
+    find = getattr(faults, "persistent", None)
+    return np.zeros(X.shape, dtype=np.bool_) if find is None else np.asarray(find(X, context))
 
 
-def _off(X: Array, estimate: Array) -> Array:
+def _classify(
+    X: Array, estimate: Array, suspect: Array, context: faults.Context, lasting: Array
+) -> tuple[Episode, ...]:
+    known = {"persistent": lasting} if hasattr(faults, "persistent") else {}
+    return tuple(faults.classify(X, estimate, suspect, context, **known))
+
+
+def _joined(found: list[tuple[Window, Episode]], flag: Array) -> tuple[Episode, ...]:
+    """Episodes in slots of the record; what two windows saw of one becomes one.
+
+    An episode belongs to the window it begins in; one that was already running when a window began
+    lengthens what the window before saw of it.
+    """
+    out: list[Episode] = []
+    latest: dict[int, int] = {}  # node → its last episode in `out`
+    for window, episode in found:
+        start, stop = episode.start + window.start, episode.stop + window.start
+        i = latest.get(episode.node)
+        if i is not None and start < out[i].stop and window.start > 0:
+            stop = max(stop, out[i].stop)
+            held = flag[out[i].start : stop, episode.node]
+            out[i] = replace(
+                out[i],
+                stop=stop,
+                readings=int(np.count_nonzero(held == SUSPECT)),
+                severity=max(out[i].severity, episode.severity),
+            )
+        elif window.first <= start < window.last:
+            latest[episode.node] = len(out)
+            out.append(replace(episode, start=start, stop=stop))
+    return tuple(out)
+
+
+def _levels(X: Array, limits: tuple[float, float] | None) -> Array:
+    """Each node's usual distance from the network's median, on evenly spaced slots."""
+    sample = np.asarray(X[:: max(1, -(-X.size // SAMPLED))])
+    sample = np.where(outside(sample, limits), np.nan, sample)
+    sample = sample[~np.isnan(sample).all(axis=1)]
+    if not len(sample):
+        return np.zeros(X.shape[1])
     with np.errstate(over="ignore", invalid="ignore"):
-        distance: Array = X - estimate
-    return distance
+        return medians(sample - np.nanmedian(sample, axis=1, keepdims=True))
 
 
-def _spread_out(array: Array, heard: Array, shape: tuple[int, ...]) -> Array:
-    """Back to all nodes; one that was never heard gets the median of the others, slot by slot."""
-    if heard.all():
-        return array
-    full = np.empty(shape, dtype=array.dtype)
-    full[:, heard] = array
-    full[:, ~heard] = np.median(array, axis=1, keepdims=True)
-    return full
-
-
-def _score(X: Array, options: Options, out: Decomposition) -> Holdout | None:
-    """Hide readings that passed, solve again, compare with a straight line on the same ones."""
-    if not options.holdout:
-        return None
-    observed = ~np.isnan(X)
-    hidden = hide(observed, options.seed + 1)
-    if not hidden.any():
-        return None
-    left = np.where(hidden, np.nan, X)
-    again: Array = np.asarray(_solve(left, options).out.estimate, dtype=np.float64)
-    truth = np.where(hidden, X, np.nan)
-    seen = observed & ~hidden
-    ours = hidden_errors(again, truth, seen, readings=left)
-    line = hidden_errors(interpolate(left), truth, seen, readings=left)
-    return Holdout(ours, line)
-
-
-def _nothing(grid: Grid, name: str, failed: Array) -> Recovered:
+def _nothing(grid: Grid, name: str, known: Witnesses, room: Room) -> Recovered:
     X = grid.values[name]
-    empty = np.full(X.shape, np.nan)
-    why = "no reading within the limits" if failed.any() else "no reading at all"
+    empty, zero = room.array(X.shape), room.array(X.shape)
+    flag = room.array(X.shape, np.int8)
+    for block in blocks(*X.shape):
+        empty[block], zero[block] = np.nan, 0.0
+        flag[block] = np.where(np.isnan(X[block]), np.int8(9), np.int8(FAIL))
+    why = "no reading within the limits" if known.failed else "no reading at all"
+    note = f"{why}: nothing to recover"
+    log.warning("%s: %s", name, note)
     return Recovered(
         name=name, unit=grid.units.get(name, ""), observed=X, estimate=empty, lower=None,
-        upper=None, anomaly=np.zeros(X.shape),
-        flag=np.where(failed, np.int8(4), np.int8(9)), scale=np.zeros(X.shape[1]),
-        method="none", rank=0, gap=np.nan, status="nothing to recover", choice="", holdout=None,
-        episodes=(), notes=(f"{why}: nothing to recover",),
+        upper=None, anomaly=zero, flag=flag, scale=np.zeros(X.shape[1]), method="none", rank=0,
+        gap=np.nan, status="nothing to recover", choice="", holdout=None, episodes=(),
+        notes=(note,), warnings=(note,),
     )  # fmt: skip
 
 
-def _notes(grid: Grid, heard: Array, judged: Array, observed: Array) -> list[str]:
-    notes: list[str] = []
-    silent = int(np.count_nonzero(~heard))
-    if silent:
-        notes.append(
-            f"{silent} node{'s' * (silent != 1)} without a reading: estimated as the median of "
-            "the others"
-        )
-    if not judged.any():
-        notes.append("too few nodes or slots to compare with: flags are 2, values passed through")
-    return notes
+def _sentences(grid: Grid, known: Witnesses, options: Options, count: int) -> list[str]:
+    why = notes.too_little(len(grid.times), known)
+    said = [] if why is None else [why]
+    said += notes.about_nodes(grid, known)
+    if count > SCORED and options.holdout:
+        said.append(f"hidden readings scored in {SCORED} of {count} windows, evenly spread")
+    return said

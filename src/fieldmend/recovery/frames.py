@@ -6,14 +6,10 @@ from collections.abc import Iterator, Mapping
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from fieldmend.recovery.anomalies import anomaly_columns
 
 if TYPE_CHECKING:
     from fieldmend.recovery.result import Recovery
-
-BACKENDS = ("pandas", "polars", "pyarrow")
 
 
 class Frames(Mapping[str, Any]):
@@ -25,7 +21,8 @@ class Frames(Mapping[str, Any]):
     def __getitem__(self, condition: str) -> Any:
         array = getattr(self._recovery.conditions[condition], self._what)
         columns = {name: array[:, n] for n, name in enumerate(self._recovery.grid.nodes)}
-        return _frame(self._recovery, columns, indexed=True)
+        times = self._recovery.grid.times.astype("datetime64[us]")
+        return _frame(self._recovery, columns, times, indexed=True)
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._recovery.conditions)
@@ -39,10 +36,11 @@ class Frames(Mapping[str, Any]):
 
 def anomaly_frame(recovery: Recovery) -> Any:
     """The list of anomalies as a frame."""
-    return _frame(recovery, anomaly_columns(recovery), indexed=False)
+    columns = {name: _plain(column) for name, column in anomaly_columns(recovery).items()}
+    return _frame(recovery, columns, columns["time"], indexed=False)
 
 
-def _frame(recovery: Recovery, columns: dict[str, Any], *, indexed: bool) -> Any:
+def _frame(recovery: Recovery, columns: dict[str, Any], times: Any, *, indexed: bool) -> Any:
     """`indexed`: one row per slot; the time becomes pandas' index, a first column elsewhere."""
     backend = recovery.backend or next((b for b in BACKENDS if find_spec(b)), None)
     if backend is None:
@@ -51,21 +49,45 @@ def _frame(recovery: Recovery, columns: dict[str, Any], *, indexed: bool) -> Any
             'rec["condition"] and rec.grid'
         )
         raise ImportError(msg)
-    times = recovery.grid.times.astype("datetime64[us]")
-    if backend == "pandas":
-        import pandas as pd
+    return FRAMES[backend](columns, times, indexed)
 
-        if indexed:
-            return pd.DataFrame(columns, index=pd.DatetimeIndex(times, tz="UTC", name="time"))
-        columns["time"] = pd.DatetimeIndex(columns["time"], tz="UTC")
-        return pd.DataFrame(columns)
-    import pyarrow as pa
 
-    table = {"time": times, **columns} if indexed else columns
-    table["time"] = pa.array(np.asarray(table["time"]), type=pa.timestamp("us", tz="UTC"))
-    arrow = pa.table(table)
-    if backend == "pyarrow":
-        return arrow
+def _pandas(columns: dict[str, Any], times: Any, indexed: bool) -> Any:
+    import pandas as pd
+
+    stamps = pd.DatetimeIndex(times, tz="UTC", name="time")
+    if indexed:
+        return pd.DataFrame(columns, index=stamps)
+    return pd.DataFrame({**columns, "time": stamps})
+
+
+def _polars(columns: dict[str, Any], times: Any, indexed: bool) -> Any:
     import polars as pl
 
-    return pl.from_arrow(arrow)
+    stamps = pl.Series(times).dt.replace_time_zone("UTC")
+    return pl.DataFrame(_with_time(columns, stamps, indexed=indexed))
+
+
+def _pyarrow(columns: dict[str, Any], times: Any, indexed: bool) -> Any:
+    import pyarrow as pa
+
+    stamps = pa.array(times, type=pa.timestamp("us", tz="UTC"))
+    return pa.table(_with_time(columns, stamps, indexed=indexed))
+
+
+FRAMES = {"pandas": _pandas, "polars": _polars, "pyarrow": _pyarrow}
+BACKENDS = tuple(FRAMES)
+
+
+def _with_time(columns: dict[str, Any], stamps: Any, *, indexed: bool) -> dict[str, Any]:
+    if not indexed:
+        return {**columns, "time": stamps}
+    label = "time"
+    while label in columns:  # a node may be called so
+        label = f"_{label}"
+    return {label: stamps, **columns}
+
+
+def _plain(column: Any) -> Any:
+    """Text as a list: an array of objects is foreign to Polars and PyArrow."""
+    return column.tolist() if column.dtype == object else column

@@ -1,56 +1,154 @@
-"""Readings hidden on purpose, in gaps as long as the real ones."""
+"""Readings hidden on purpose, in gaps as long as the real ones, and how far off they come back."""
 
 from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
 from fieldmend.diagnostics import gap_lengths
 from fieldmend.grid import Array
+from fieldmend.metrics import GapErrors, HiddenErrors, hidden_errors, interpolate
 
 SHARE = 0.05  # of the readings are hidden
 FEWEST = 20  # hidden readings that a score needs
 LONGEST = 0.25  # of the record: a longer gap is cut, so that the node is still known
+ROUNDS = 16
+LARGEST = 1e150  # a reading beyond cannot be squared
 
 
-def hide(observed: Array, seed: int) -> Array:
-    """A mask of observed readings to hide, about 5 % of them; all False if there are too few.
+@dataclass(frozen=True)
+class Holdout:
+    """Errors on readings that were hidden on purpose, shaped like the real gaps.
 
-    Gap lengths are drawn from the record's own gaps, each as often as it took readings away; a
-    record without gaps hides single readings. Gaps that touch the ends of the record (a node that
-    was not there yet) are left out: they are no model for a gap inside.
+    `method` and `line` score the same readings: the method, and a straight line between a node's
+    own readings. `covered` is the share that fell into the interval, None without intervals.
+    """
+
+    method: HiddenErrors
+    line: HiddenErrors
+    covered: float | None = None
+
+    @property
+    def verdict(self) -> str:
+        """Who won, in words."""
+        ours, line = self.method.mae, self.line.mae
+        if abs(ours - line) <= 0.01 * max(ours, line):
+            return "as good as a straight line"
+        if ours < line:
+            return f"{_by(line, ours)} closer than a straight line"
+        return f"a straight line is {_by(ours, line)} closer"
+
+
+def _by(larger: float, smaller: float) -> str:
+    if smaller == 0:
+        return "infinitely"
+    ratio = larger / smaller
+    return f"{1 - 1 / ratio:.0%}" if ratio < 1.5 else f"{ratio:.2g} times"
+
+
+def hide(readings: Array, seed: int) -> Array:
+    """A mask of readings to hide, about 5 % of them; all False if there are too few.
+
+    Gap lengths are drawn from the record's own gaps; a record without gaps hides single readings.
+    Gaps that touch the ends of the record (a node that was not there yet) are left out: they are no
+    model for a gap inside. No node loses more than half of its readings.
     """
     rng = np.random.default_rng(seed)
-    slots = len(observed)
+    with np.errstate(invalid="ignore"):
+        observed: Array = np.abs(readings) < LARGEST
     hidden = np.zeros_like(observed)
-    wanted = int(SHARE * np.count_nonzero(observed))
-    heard = np.flatnonzero(observed.sum(axis=0) >= 5)
+    per_node = np.count_nonzero(observed, axis=0)
+    heard = np.flatnonzero(per_node >= 5)
+    total = int(per_node.sum())
+    wanted = int(SHARE * total)
     if wanted < FEWEST or len(heard) == 0:
         return hidden
-    lengths = _lengths(observed, max(1, int(LONGEST * slots)))
-    count = 0
-    for _ in range(4 * wanted):
-        if count >= wanted:
+    lengths = _lengths(observed, max(1, int(LONGEST * len(observed))))
+    each = float(lengths.mean()) * total / observed.size
+    for _ in range(ROUNDS):
+        short = wanted - int(np.count_nonzero(hidden))
+        if short <= 0:
             break
-        node = heard[rng.integers(len(heard))]
-        length = int(lengths[rng.integers(len(lengths))])
-        start = int(rng.integers(1 - length, slots))
-        gap = slice(max(start, 0), max(start, 0) + length)
-        new = observed[gap, node] & ~hidden[gap, node]
-        left = np.count_nonzero(observed[:, node] & ~hidden[:, node]) - np.count_nonzero(new)
-        if left < max(2, np.count_nonzero(observed[:, node]) // 2):
-            continue
-        hidden[gap, node] |= new
-        count += int(np.count_nonzero(new))
+        count = max(1, round(short / each))
+        node, length = rng.choice(heard, count), rng.choice(lengths, count)
+        start = rng.integers(1 - length, len(observed))
+        new = _covered(observed.shape, node, start, start + length) & observed
+        keep = 2 * np.count_nonzero(hidden | new, axis=0) <= per_node
+        hidden |= new & keep
     return hidden
 
 
+def _covered(shape: tuple[int, ...], node: Array, start: Array, stop: Array) -> Array:
+    """True inside any of the gaps."""
+    edges = np.zeros((shape[0] + 1, shape[1]), dtype=np.int32)
+    np.add.at(edges, (np.maximum(start, 0), node), 1)
+    np.add.at(edges, (np.minimum(stop, shape[0]), node), -1)
+    inside: Array = np.cumsum(edges[:-1], axis=0) > 0
+    return inside
+
+
 def _lengths(observed: Array, longest: int) -> Array:
-    """Lengths to draw from: one entry per lost reading inside the record."""
+    """Lengths of the gaps inside the record, or 1."""
     first: Array = np.argmax(observed, axis=0)
     last: Array = len(observed) - np.argmax(observed[::-1], axis=0)
     slot = np.arange(len(observed))[:, None]
     inside = observed | (slot < first) | (slot >= last)
     found = np.minimum(gap_lengths(inside), longest)
-    if found.size == 0:
-        return np.ones(1, dtype=np.int64)
-    return np.repeat(found, found)
+    return found if found.size else np.ones(1, dtype=np.int64)
+
+
+def scored(readings: Array, hidden: Array, estimate: Array) -> Holdout:
+    """The errors of an estimate made without the hidden readings, beside a straight line's."""
+    left = np.where(hidden, np.nan, readings)
+    truth = np.where(hidden, readings, np.nan)
+    seen: Array = ~np.isnan(left)
+    line = np.where(hidden, interpolate(left), 0.0)
+    ours = hidden_errors(np.where(hidden, estimate, 0.0), truth, seen, readings=left)
+    return Holdout(ours, hidden_errors(line, truth, seen, readings=left))
+
+
+def merged(parts: Sequence[Holdout]) -> Holdout | None:
+    """The windows' scores as one."""
+    if len(parts) < 2:
+        return parts[0] if parts else None
+    ours, line = [p.method for p in parts], [p.line for p in parts]
+    counts = [p.method.count for p in parts]
+    covered = [p.covered for p in parts if p.covered is not None]
+    return Holdout(
+        _whole(ours, line),
+        _whole(line, line),
+        float(np.average(covered, weights=counts)) if len(covered) == len(parts) else None,
+    )
+
+
+def _whole(parts: Sequence[HiddenErrors], line: Sequence[HiddenErrors]) -> HiddenErrors:
+    rows = sorted({(g.shortest, g.longest) for p in parts for g in p.by_gap})
+    by_gap = []
+    for shortest, longest in rows:
+        pairs = [
+            (a, b)
+            for p, q in zip(parts, line, strict=True)
+            for a, b in zip(p.by_gap, q.by_gap, strict=True)
+            if a.shortest == shortest
+        ]
+        figures = _figures([a for a, _ in pairs], [b for _, b in pairs])
+        by_gap.append(GapErrors(shortest, longest, *figures))
+    return HiddenErrors(*_figures(parts, line), by_gap=tuple(by_gap))
+
+
+Scores = Sequence[HiddenErrors] | Sequence[GapErrors]
+
+
+def _figures(parts: Scores, line: Scores) -> tuple[int, float, float, float]:
+    """Count, MAE, RMSE and skill of the parts together."""
+    counts = [p.count for p in parts]
+    mae = float(np.average([p.mae for p in parts], weights=counts))
+    mse = float(np.average([p.rmse**2 for p in parts], weights=counts))
+    mse_line = float(np.average([p.rmse**2 for p in line], weights=counts))
+    if mse_line == 0:
+        skill = 0.0 if mse == 0 else -np.inf
+    else:
+        skill = 1 - mse / mse_line
+    return sum(counts), mae, float(np.sqrt(mse)), skill

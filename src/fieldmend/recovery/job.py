@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
+import numpy as np
+
 from fieldmend.grid import Grid
-from fieldmend.records import InputError, read, shown
+from fieldmend.records import InputError, Records, read, shown
 from fieldmend.recovery.condition import recover_condition
-from fieldmend.recovery.result import Options, Recovery
+from fieldmend.recovery.frames import BACKENDS
+from fieldmend.recovery.options import Options, check_slot
+from fieldmend.recovery.result import Recovered, Recovery
+from fieldmend.recovery.room import Room
 
 Progress = Callable[[str, float], object]
 """Called with what is being done and how much of the whole is, from 0 to 1."""
@@ -33,9 +39,9 @@ def recover(  # noqa: PLR0913 - the options of the main job, keyword-only
     Parameters
     ----------
     source
-        Anything that `read` takes, or a `Grid`.
+        Anything that `read` takes, `Records`, or a `Grid`.
     method
-        As for `decompose`.
+        As for `decompose`, without ``oracle``.
     slot, slot_value
         As for `Records.grid`.
     limits
@@ -71,45 +77,75 @@ def recover(  # noqa: PLR0913 - the options of the main job, keyword-only
     >>> rec.filled["temperature"].shape
     (60, 8)
     """
+    options = Options(method, level, dict(limits or {}), seed, holdout, command)
+    check_slot(slot, slot_value)
     say = progress or (lambda _, __: None)
     say("reading", 0.0)
-    grid = _grid(source, slot, slot_value, seed, reading)
-    options = Options(method, level, dict(limits or {}), seed, holdout, command)
-    _check(grid, options)
-    done = {}
-    for i, name in enumerate(grid.values):
-        say(f"recovering {shown(name)}", 0.2 + 0.8 * i / len(grid.values))
-        done[name] = recover_condition(grid, name, options)
+    grid = _grid(source, (slot, slot_value), seed, reading)
+    options.check_conditions(grid)
+    if all(np.isnan(array).all() for array in grid.values.values()):
+        raise InputError("all readings are missing: nothing to recover from")
+    room = Room.of(grid)
+    done: dict[str, Recovered] = {}
+    try:
+        for i, name in enumerate(grid.values):
+
+            def part(share: float, name: str = name, i: int = i) -> None:
+                say(f"recovering {shown(name)}", 0.2 + 0.8 * (i + share) / len(grid.values))
+
+            part(0.0)
+            done[name] = recover_condition(grid, name, options, room, part)
+    except BaseException:
+        room.clear()
+        raise
     say("recovered", 1.0)
-    return Recovery(grid, done, options, _backend(source))
+    recovery = Recovery(grid, done, options, _backend(source), room.notes)
+    room.belongs_to(recovery)
+    return recovery
 
 
-def _grid(
-    source: Any, slot: str | float | None, slot_value: str, seed: int, reading: dict[str, Any]
-) -> Grid:
+def _grid(source: Any, slots: tuple[Any, str], seed: int, reading: dict[str, Any]) -> Grid:
     if isinstance(source, Grid):
+        _refuse_options(reading if slots == (None, "mean") else {"slot": slots, **reading}, "Grid")
         return source
+    if isinstance(source, Records):
+        _refuse_options(reading, "Records")
+        return _own_columns_aside(source.grid(*slots, seed))
     records = read(source, **reading)
     try:
-        return records.grid(slot, slot_value, seed)
+        return _own_columns_aside(records.grid(*slots, seed))
     finally:
         records.close()
 
 
-def _check(grid: Grid, options: Options) -> None:
-    import numpy as np
+def _refuse_options(given: Mapping[str, Any], kind: str) -> None:
+    """What is already read cannot be read otherwise."""
+    if given:
+        raise InputError(
+            f"{', '.join(given)}: not for {kind}, which {'are' if kind == 'Records' else 'is'} "
+            "read already",
+            hint="Give these options to read, or hand in the file itself",
+        )
 
-    for name in options.limits:
-        if name not in grid.values:
-            raise InputError(
-                f"limits for {shown(name)!r}, which is not there",
-                hint=f"Conditions: {', '.join(shown(c) for c in grid.values)}",
-            )
-    if all(np.isnan(array).all() for array in grid.values.values()):
-        raise InputError("all readings are missing: nothing to recover from")
+
+def _own_columns_aside(grid: Grid) -> Grid:
+    """A table that an earlier recovery wrote: its readings are readings, the rest is not."""
+    made = [
+        f"{name}_{end}"
+        for name in grid.values
+        if all(f"{name}_{end}" in grid.values for end in ("estimate", "filled"))
+        for end in ("estimate", "lower", "upper", "anomaly", "flag", "filled")
+    ]
+    kept = {name: array for name, array in grid.values.items() if name not in made}
+    if len(kept) == len(grid.values):
+        return grid
+    note = "columns of an earlier recovery passed over: its readings are recovered anew"
+    origin = replace(grid.origin, notes=(*grid.origin.notes, note))
+    return replace(grid, values=kept, origin=origin)
 
 
 def _backend(source: Any) -> str | None:
     """The library of the frame that was handed in."""
-    package = type(source).__module__.partition(".")[0]
-    return package if package in ("pandas", "polars", "pyarrow") else None
+    first = source[0] if isinstance(source, list | tuple) and source else source
+    package = type(first).__module__.partition(".")[0]
+    return package if package in BACKENDS else None

@@ -2,28 +2,50 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from fieldmend.grid import Array
+
+if TYPE_CHECKING:
+    from fieldmend.recovery.witnesses import Witnesses
+
+PASS, NOT_EVALUATED, SUSPECT, FAIL, MISSING = 1, 2, 3, 4, 9
+"""QARTOD's flags."""
 
 COMPANIONS = 2  # other nodes in the slot, or
 OWN, NEAR = 4, 12  # own readings within so many slots either way: enough to judge a reading
 FEWEST_READINGS = 5  # of a node
 FEWEST_NODES = 3
+FEWEST_SLOTS = 5
+# A reading this close to the field, in parts of the node's own spread, is never suspect: the field
+# of a record without noise is known only as closely as it was solved.
+CLOSE = 1e-3
 
 
-def judgeable(observed: Array) -> Array:
-    """True where a reading has enough around it to be judged."""
+def comparable(slots: int, nodes: int) -> bool:
+    """Whether there are enough slots and nodes to compare anything with anything."""
+    return slots >= FEWEST_SLOTS and nodes >= FEWEST_NODES
+
+
+def judgeable(observed: Array, known: Witnesses) -> Array:
+    """True where a reading has enough around it to be judged.
+
+    Enough are two other nodes heard in the slot (a node that repeats another is no other), or four
+    readings of its own within twelve slots either way.
+    """
     slots, nodes = observed.shape
-    readings = observed.sum(axis=0)
-    heard = readings >= FEWEST_READINGS
-    if np.count_nonzero(readings) < FEWEST_NODES or slots < FEWEST_READINGS:
+    if not comparable(slots, len(known.distinct)):
         return np.zeros_like(observed)
-    others = observed.sum(axis=1, keepdims=True) - observed
-    total = np.vstack([np.zeros((1, nodes), dtype=np.int64), np.cumsum(observed, axis=0)])
+    heard = known.readings >= FEWEST_READINGS
+    others = observed[:, known.distinct].sum(axis=1, keepdims=True) - observed
+    total = np.zeros((slots + 1, nodes), dtype=np.int32)
+    np.cumsum(observed, axis=0, out=total[1:])
     slot = np.arange(slots)
-    high, low = np.minimum(slot + NEAR + 1, slots), np.maximum(slot - NEAR, 0)
-    near = total[high] - total[low] - observed
+    near = total[np.minimum(slot + NEAR + 1, slots)]
+    near -= total[np.maximum(slot - NEAR, 0)]
+    near -= observed
     judged: Array = observed & heard & ((others >= COMPANIONS) | (near >= OWN))
     return judged
 
@@ -37,10 +59,35 @@ def outside(readings: Array, limits: tuple[float, float] | None) -> Array:
     return beyond
 
 
+def usual_distance(readings: Array, estimate: Array) -> Array:
+    """Per node: 1.4826 × the median distance between its readings and the field; 0 unheard."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        distance = np.abs(readings - estimate)
+    return 1.4826 * medians(distance)
+
+
+def medians(array: Array) -> Array:
+    """Median of each column without its NaN; 0 for a column of nothing else."""
+    heard: Array = np.asarray(~np.isnan(array).all(axis=0))
+    out = np.zeros(array.shape[1])
+    if heard.any():
+        with np.errstate(over="ignore"):  # the middle of two readings of 1e308
+            out[heard] = np.nanmedian(array[:, heard], axis=0)
+    return out
+
+
+def apart(readings: Array, estimate: Array) -> Array:
+    """True where a reading is off the field by more than the solve's own inexactness."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        spread = 1.4826 * medians(np.abs(readings - medians(readings)))
+        far: Array = np.abs(readings - estimate) > CLOSE * spread
+    return far
+
+
 def flags(observed: Array, judged: Array, suspect: Array, failed: Array) -> Array:
     """QARTOD: 9 missing, 4 fail, 3 suspect, 2 not evaluated, 1 pass; the first that fits."""
-    flag = np.where(judged, np.int8(1), np.int8(2))
-    flag[suspect & judged] = 3
-    flag[failed] = 4
-    flag[~observed] = 9
+    flag = np.where(judged, np.int8(PASS), np.int8(NOT_EVALUATED))
+    flag[suspect & judged] = SUSPECT
+    flag[failed] = FAIL
+    flag[~observed] = MISSING
     return flag

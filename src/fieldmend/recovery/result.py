@@ -3,52 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from fieldmend.faults import Episode
 from fieldmend.grid import Array, Grid
-from fieldmend.metrics import HiddenErrors
+from fieldmend.recovery.anomalies import anomaly_columns
 from fieldmend.recovery.frames import Frames, anomaly_frame
+from fieldmend.recovery.holdout import Holdout
+from fieldmend.recovery.judging import NOT_EVALUATED, PASS, SUSPECT
+from fieldmend.recovery.options import Options
 from fieldmend.recovery.summary import summarise
 
 if TYPE_CHECKING:
     from os import PathLike
 
-PASS, NOT_EVALUATED, SUSPECT, FAIL, MISSING = 1, 2, 3, 4, 9
-"""QARTOD's flags."""
 
-
-@dataclass(frozen=True)
-class Holdout:
-    """Errors on readings that were hidden on purpose, shaped like the real gaps.
-
-    `method` and `line` score the same readings: the method, and a straight line between a node's
-    own readings. `covered` is the share that fell into the interval, None without intervals.
-    """
-
-    method: HiddenErrors
-    line: HiddenErrors
-    covered: float | None = None
-
-    @property
-    def verdict(self) -> str:
-        """Who won, in words."""
-        ours, line = self.method.mae, self.line.mae
-        if ours == line:
-            return "as good as a straight line"
-        if ours < line:
-            return f"{_times(line, ours)} closer than a straight line"
-        return f"a straight line is {_times(ours, line)} closer"
-
-
-def _times(larger: float, smaller: float) -> str:
-    return "infinitely" if smaller == 0 else f"{larger / smaller:.2g} times"
-
-
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False, eq=False)
 class Recovered:
     """One condition, recovered. Arrays are slots × nodes.
 
@@ -85,6 +58,12 @@ class Recovered:
     holdout: Holdout | None
     episodes: tuple[Episode, ...]
     notes: tuple[str, ...]
+    warnings: tuple[str, ...] = ()
+
+    def __repr__(self) -> str:
+        slots, nodes = self.observed.shape
+        suspect = int(np.count_nonzero(self.flag == SUSPECT))
+        return f"<Recovered {self.name}: {slots} slots × {nodes} nodes, {suspect} suspect>"
 
     @property
     def filled(self) -> Array:
@@ -93,19 +72,7 @@ class Recovered:
         return np.where(keep, self.observed, self.estimate)
 
 
-@dataclass(frozen=True)
-class Options:
-    """How a recovery was made."""
-
-    method: str = "ls"
-    level: float = 0.9
-    limits: Mapping[str, tuple[float, float]] = field(default_factory=dict)
-    seed: int = 0
-    holdout: bool = True
-    command: str = ""
-
-
-@dataclass(frozen=True, repr=False)
+@dataclass(frozen=True, repr=False, eq=False)
 class Recovery:
     """The recovered field of every condition, with labels.
 
@@ -118,6 +85,7 @@ class Recovery:
     conditions: Mapping[str, Recovered]
     options: Options
     backend: str | None = None
+    notes: tuple[str, ...] = ()
 
     def __getitem__(self, condition: str) -> Recovered:
         return self.conditions[condition]
@@ -146,6 +114,10 @@ class Recovery:
     def anomalies(self) -> Any:
         """One row per flagged reading (columns of the anomaly list)."""
         return anomaly_frame(self)
+
+    def anomaly_columns(self) -> dict[str, Any]:
+        """The same list as plain arrays, which need no frame library."""
+        return anomaly_columns(self)
 
     def summary(self) -> dict[str, Any]:
         """The whole story as plain numbers and words: what ``--json`` prints."""

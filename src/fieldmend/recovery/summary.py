@@ -43,11 +43,15 @@ def summarise(recovery: Recovery) -> dict[str, Any]:
         },
         "conditions": {name: _condition(one) for name, one in recovery.conditions.items()},
         "look_first": look_first(recovery),
-        "notes": list(origin.notes),
-        "warnings": list(origin.warnings),
+        "notes": [*origin.notes, *recovery.notes],
+        "warnings": [*origin.warnings, *_warnings(recovery)],
         "suspects": list(origin.suspects),
         "files": {},
     }
+
+
+def _warnings(recovery: Recovery) -> list[str]:
+    return [f"{name}: {w}" for name, one in recovery.conditions.items() for w in one.warnings]
 
 
 def _condition(one: Recovered) -> dict[str, Any]:
@@ -79,10 +83,10 @@ def _holdout(one: Recovered) -> dict[str, Any] | None:
     ours, line = one.holdout.method, one.holdout.line
     return {
         "hidden": ours.count,
-        "mae": ours.mae,
-        "rmse": ours.rmse,
-        "line_mae": line.mae,
-        "line_rmse": line.rmse,
+        "mae": _number(ours.mae),
+        "rmse": _number(ours.rmse),
+        "line_mae": _number(line.mae),
+        "line_rmse": _number(line.rmse),
         "skill": _number(ours.skill),
         "covered": one.holdout.covered,
         "verdict": one.holdout.verdict,
@@ -96,8 +100,8 @@ def _by_gap(ours: HiddenErrors, line: HiddenErrors) -> list[dict[str, Any]]:
             "shortest": a.shortest,
             "longest": a.longest,
             "hidden": a.count,
-            "mae": a.mae,
-            "line_mae": b.mae,
+            "mae": _number(a.mae),
+            "line_mae": _number(b.mae),
         }
         for a, b in zip(ours.by_gap, line.by_gap, strict=True)
     ]

@@ -8,7 +8,6 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 
 import numpy as np
-import scipy.sparse.linalg
 
 from fieldmend.problem import LowRank
 from fieldmend.prox import Array, Mask, singular_value_threshold
@@ -135,6 +134,8 @@ class FactoredSmoothSolver:
         return state, Violation(state.progress.objective, state.progress.gap)
 
     def _half(self, start: Array, fixed: Array, R: Array, O: Mask) -> Array:
+        import scipy.sparse.linalg  # here: heavy, and few need it
+
         def normal(x: Array) -> Array:
             half = x.reshape(start.shape)
             dense = half @ fixed.T

@@ -1,0 +1,256 @@
+"""The commands and their options. Each is parsed here and done elsewhere."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from fieldmend.cli.help import Greedy, flag, unwrapped
+from fieldmend.cli.source import Source, takes_source
+
+app = typer.Typer(
+    name="fieldmend",
+    rich_markup_mode="rich",
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+OUTPUT, RECOVERING, SHOWING = "Output", "Recovering", "Showing"
+
+
+class Format(StrEnum):
+    """What the recovered table is written as."""
+
+    parquet = "parquet"
+    csv = "csv"
+    netcdf = "netcdf"
+
+
+class FailOn(StrEnum):
+    """What makes the command end with exit code 1."""
+
+    suspect = "suspect"
+
+
+ABOUT = """
+Give sensor networks their data back.
+
+Lost readings are recovered, false ones flagged, and a report shows both.
+
+Exit codes: 0 done, 1 suspects found (with --fail-on suspect), 2 wrong usage, 3 input that
+cannot be used, 4 the environment failed (disk, permission, memory), 70 an error inside
+fieldmend, 130 stopped.
+"""
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        from fieldmend import __version__
+
+        typer.echo(f"fieldmend {__version__}")
+        raise typer.Exit
+
+
+@app.callback(invoke_without_command=True, help=unwrapped(ABOUT))
+def fieldmend(
+    ctx: typer.Context,
+    version: Annotated[
+        bool,
+        flag("--version", help="Print the version.", callback=_version, is_eager=True),
+    ] = False,
+) -> None:
+    """What comes before the commands."""
+    if ctx.invoked_subcommand is None:
+        typer.echo(ctx.get_help())
+        raise typer.Exit(2)
+
+
+AsJson = Annotated[
+    bool, flag("--json", help="Print one JSON object and nothing else.", panel=SHOWING)
+]
+Quiet = Annotated[bool, flag("--quiet", "-q", help="Print nothing but errors.", panel=SHOWING)]
+Force = Annotated[bool, flag("--force", help="Replace existing files.", panel=OUTPUT)]
+
+
+def command(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Add a command; its docstring is its help."""
+    return app.command(cls=Greedy, help=unwrapped(function.__doc__ or ""))(function)
+
+
+@command
+@takes_source
+def recover(  # noqa: PLR0913 - the options of the main job, keyword-only
+    what: Source,
+    *,
+    out: Annotated[
+        Path,
+        typer.Option(
+            help="Folder for what is written; made if only its last part is not there.",
+            metavar="DIR",
+            rich_help_panel=OUTPUT,
+        ),
+    ] = Path("."),
+    format: Annotated[
+        list[Format] | None,
+        typer.Option(
+            help="What the recovered table is written as; may be repeated. Parquet if not given.",
+            metavar="parquet|csv|netcdf",
+            rich_help_panel=OUTPUT,
+        ),
+    ] = None,
+    report: Annotated[
+        bool,
+        flag("--report/--no-report", help="Write the report.", panel=OUTPUT),
+    ] = True,
+    force: Force = False,
+    method: Annotated[
+        str | None,
+        typer.Option(
+            help="ls, apg, mc, srmf, ...: see 'Which method?' in the docs. Chosen by fieldmend if "
+            "not given.",
+            metavar="NAME",
+            rich_help_panel=RECOVERING,
+        ),
+    ] = None,
+    limits: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Hard limits of a condition, one end may be empty: temperature=-40:60. Readings "
+            "beyond them fail (flag 4). May be repeated.",
+            metavar="NAME=LOW:HIGH",
+            rich_help_panel=RECOVERING,
+        ),
+    ] = None,
+    level: Annotated[
+        float,
+        typer.Option(
+            help="Of the intervals, where the method has them.",
+            metavar="0.01..0.999",
+            min=0.01,
+            max=0.999,
+            rich_help_panel=RECOVERING,
+        ),
+    ] = 0.9,
+    holdout: Annotated[
+        bool,
+        flag(
+            "--holdout/--no-holdout",
+            help="Hide some readings and say how far off the estimates are there.",
+            panel=RECOVERING,
+        ),
+    ] = True,
+    seed: Annotated[
+        int,
+        typer.Option(
+            help="Of everything random.", metavar="NUMBER", min=0, rich_help_panel=RECOVERING
+        ),
+    ] = 0,
+    fail_on: Annotated[
+        FailOn | None,
+        typer.Option(
+            help="End with exit code 1 if readings are suspect or beyond the limits.",
+            metavar="suspect",
+            rich_help_panel=SHOWING,
+        ),
+    ] = None,
+    quiet: Quiet = False,
+    as_json: AsJson = False,
+) -> None:
+    """Recover the field from a file of readings: table, flags, anomalies, report.
+
+    Writes NAME.recovered.parquet, NAME.anomalies.parquet, NAME.rejects.csv and NAME.report.html,
+    NAME being the first file's, into the current folder or --out. The readings themselves are
+    never changed.
+
+    [bold]Examples[/bold]
+
+      fieldmend recover readings.csv
+      fieldmend recover readings.csv --slot 5min --missing -9999 85 --out results
+      fieldmend recover day1.csv day2.csv --locations nodes.csv --tz Asia/Tokyo
+      fieldmend recover readings.csv --limits temperature=-40:60 --fail-on suspect
+      fieldmend recover station.db --table readings --format csv --format netcdf
+      zcat readings.csv.gz | fieldmend recover - --json > summary.json
+    """
+    from fieldmend.cli.outputs import Wish
+    from fieldmend.cli.recovering import Job, run
+
+    job = Job(
+        method=method,
+        limits=limits or (),
+        level=level,
+        holdout=holdout,
+        seed=seed,
+        fail_on_suspect=fail_on is FailOn.suspect,
+    )
+    wish = Wish(out, [f.value for f in format or [Format.parquet]], report=report, force=force)
+    raise typer.Exit(run(what, job, wish, _voice(quiet=quiet, as_json=as_json)))
+
+
+@command
+@takes_source
+def inspect(what: Source, *, quiet: Quiet = False, as_json: AsJson = False) -> None:
+    """Say what is in a file: dialect, nodes, loss, gaps, singular values. Writes nothing.
+
+    [bold]Examples[/bold]
+
+      fieldmend inspect readings.csv
+      fieldmend inspect data.txt mote_locs.txt --slot 5min
+      fieldmend inspect readings.csv --json
+    """
+    from fieldmend.cli.inspecting import run
+
+    run(what, _voice(quiet=quiet, as_json=as_json))
+
+
+@command
+def demo(
+    *,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            help="Folder for what is written; fieldmend-demo, replaced each time, if not given.",
+            metavar="DIR",
+            rich_help_panel=OUTPUT,
+        ),
+    ] = None,
+    force: Force = False,
+    open_: Annotated[
+        bool,
+        flag(
+            "--open/--no-open",
+            help="Open the report in the browser, if this is a terminal.",
+            panel=SHOWING,
+        ),
+    ] = True,
+    seed: Annotated[
+        int,
+        typer.Option(
+            help="Of the simulated network.",
+            metavar="NUMBER",
+            min=0,
+            rich_help_panel=RECOVERING,
+        ),
+    ] = 1,
+    quiet: Quiet = False,
+    as_json: AsJson = False,
+) -> None:
+    """Simulate a network, write its records as CSV and recover them. Offline, in seconds.
+
+    [bold]Examples[/bold]
+
+      fieldmend demo
+      fieldmend demo --out /tmp/demo --no-open
+    """
+    from fieldmend.cli.demo import run
+
+    voice = _voice(quiet=quiet, as_json=as_json)
+    raise typer.Exit(run(out, voice, force=force, open_=open_, seed=seed))
+
+
+def _voice(**given: bool) -> Any:
+    from fieldmend.cli.screen import Voice
+
+    return Voice(**given)

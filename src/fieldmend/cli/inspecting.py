@@ -1,0 +1,189 @@
+"""``fieldmend inspect``: what is there, before anything is recovered."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from fieldmend.cli.progress import progress
+from fieldmend.cli.recovering import command, read
+from fieldmend.diagnostics import gap_lengths, loss_rates, singular_energy
+from fieldmend.grid import Array, Grid, stamp
+from fieldmend.metrics import interpolate
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+    from fieldmend.cli.screen import Voice
+    from fieldmend.cli.source import Source
+
+WORST = 5  # nodes named for their loss
+SHARES = (0.9, 0.99, 0.999)  # of the energy
+LARGEST = 4_000_000  # entries whose singular values are computed; more are thinned
+REJECTS = 10
+
+
+def run(source: Source, voice: Voice) -> None:
+    """Read, measure, tell."""
+    with progress(voice.bars) as bars:
+        records = read(source, bars)
+        try:
+            grid = records.grid(source.slot, source.slot_value)
+        finally:
+            records.close()
+    voice.tell(overview(grid), partial(_story, source.arguments))
+
+
+def overview(grid: Grid) -> dict[str, Any]:
+    """What is there as plain numbers and words."""
+    from fieldmend import __version__
+
+    origin = grid.origin
+    return {
+        "fieldmend": __version__,
+        "rows": {
+            "read": origin.read,
+            "used": origin.used,
+            "duplicates": origin.duplicates,
+            "set_aside": origin.set_aside,
+        },
+        "set_aside_by_reason": dict(origin.rejects.totals),
+        "rejects": [
+            {"file": r.file, "line": r.line, "reason": r.reason, "text": r.text}
+            for r in origin.rejects.listed[:REJECTS]
+        ],
+        "inputs": [asdict(one) for one in origin.files],
+        "grid": {
+            "slots": grid.shape[0],
+            "nodes": grid.shape[1],
+            "slot_seconds": grid.slot / 1e6,
+            "start": stamp(grid.times[0]),
+            "end": stamp(grid.times[-1] + grid.slot),
+            "places": 0 if grid.places is None else len(grid.places),
+        },
+        "conditions": {name: _condition(grid, name) for name in grid.values},
+        "notes": list(origin.notes),
+        "warnings": list(origin.warnings),
+        "suspects": list(origin.suspects),
+    }
+
+
+def _condition(grid: Grid, name: str) -> dict[str, Any]:
+    X = grid.values[name]
+    observed = ~np.isnan(X)
+    rates = loss_rates(observed)
+    gaps = gap_lengths(observed)
+    worst = sorted(range(len(rates)), key=lambda n: (-rates[n], n))[:WORST]
+    return {
+        "unit": grid.units.get(name, ""),
+        "readings": int(np.count_nonzero(observed)),
+        "missing_share": float(1 - observed.mean()),
+        "range": [float(np.nanmin(X)), float(np.nanmax(X))] if observed.any() else None,
+        "loss": {
+            key: float(np.quantile(rates, q))
+            for key, q in (("least", 0), ("median", 0.5), ("tenth_worst", 0.9), ("most", 1))
+        },
+        "worst_nodes": [
+            {"node": grid.nodes[n], "loss": float(rates[n])} for n in worst if rates[n]
+        ],
+        "gaps": {
+            "count": len(gaps),
+            "median_slots": float(np.median(gaps)) if len(gaps) else None,
+            "longest_slots": int(gaps.max()) if len(gaps) else None,
+        },
+        "singular_values": _energy(X),
+    }
+
+
+def _energy(X: Array) -> dict[str, Any] | None:
+    """How many singular values hold 90, 99 and 99.9 % of the squared energy around the medians.
+
+    Gaps are bridged by straight lines; None where nothing varies.
+    """
+    heard = ~np.isnan(X).all(axis=0)
+    step = -(-int(heard.sum()) * len(X) // LARGEST) or 1
+    some: Array = X[:, heard][::step]
+    some = some[:, ~np.isnan(some).all(axis=0)]
+    if not some.size:
+        return None
+    with np.errstate(over="ignore", invalid="ignore"):
+        filled = interpolate(some)
+        centred = filled - np.median(filled, axis=0)
+    if not np.isfinite(centred).all() or not centred.any():
+        return None
+    energy = singular_energy(centred, squared=True)
+    counts = {f"{share:.1%}": int(np.argmax(energy >= share - 1e-12)) + 1 for share in SHARES}
+    return {"of": len(energy), "every_slot": step, "for_share": counts}
+
+
+def _story(typed: Sequence[str], found: dict[str, Any]) -> list[RenderableType]:
+    from fieldmend.cli import story
+    from fieldmend.records import shown
+
+    lines = [*story.opening(found), "", _readings(found)]
+    lines += story.heading("Loss per node", "share of slots without a reading")
+    lines.append(_losses(found["conditions"]))
+    lines += story.heading("Singular values", "how many hold so much of the variance")
+    lines.append(_spectra(found["conditions"]))
+    if found["rejects"]:
+        lines += story.heading("Set aside", "the first rows")
+        lines += story.bullets(
+            [f"{shown(r['file'])}, line {r['line']}: {r['reason']}" for r in found["rejects"]]
+        )
+    return [*lines, *story.remarks(found), *_next(typed)]
+
+
+def _readings(found: dict[str, Any]) -> RenderableType:
+    from fieldmend.cli.story import label, table
+    from fieldmend.cli.words import figure, percent
+    from fieldmend.records.slotting import in_words
+
+    slot = found["grid"]["slot_seconds"] * 1e6
+    rows = []
+    for name, one in found["conditions"].items():
+        low, high = one["range"] or (None, None)
+        gaps = one["gaps"]["median_slots"], one["gaps"]["longest_slots"]
+        rows.append(
+            [label(name, one["unit"]), f"{one['readings']:,}", percent(one["missing_share"]),
+             figure(low), figure(high),
+             *("-" if n is None else in_words(round(n * slot)) for n in gaps)]
+        )  # fmt: skip
+    head = ("condition", "readings", "missing", "lowest", "highest", "median gap", "longest")
+    return table(head, rows, left=(0,))
+
+
+def _losses(conditions: dict[str, Any]) -> RenderableType:
+    from fieldmend.cli.story import label, table
+    from fieldmend.cli.words import percent
+    from fieldmend.records import shown
+
+    rows = []
+    for name, one in conditions.items():
+        worst = ", ".join(f"{shown(w['node'])} {percent(w['loss'])}" for w in one["worst_nodes"])
+        shares = [percent(share) for share in one["loss"].values()]
+        rows.append([label(name, one["unit"]), *shares, worst or "-"])
+    head = ("condition", "least", "median", "9 in 10", "most", "worst nodes")
+    return table(head, rows, left=(0, 5))
+
+
+def _spectra(conditions: dict[str, Any]) -> RenderableType:
+    from fieldmend.cli.story import label, table
+
+    rows = []
+    for name, one in conditions.items():
+        found = one["singular_values"]
+        counts = [*found["for_share"].values(), found["of"]] if found else ["-"] * 4
+        rows.append([label(name, one["unit"]), *map(str, counts)])
+    return table(("condition", "90 %", "99 %", "99.9 %", "of"), rows, left=(0,))
+
+
+def _next(typed: Sequence[str]) -> list[RenderableType]:
+    from fieldmend.cli import story
+    from fieldmend.cli.words import escaped
+
+    options = [one for one in typed if one != "inspect"]
+    return [*story.heading("Next"), f"  {escaped(command(['recover', *options]))}"]

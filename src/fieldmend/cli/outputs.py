@@ -1,0 +1,94 @@
+"""Which files are written, and writing them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import typer
+
+if TYPE_CHECKING:
+    from fieldmend.recovery import Recovery
+
+ENDING = {"parquet": "parquet", "csv": "csv", "netcdf": "nc"}
+
+
+@dataclass(frozen=True)
+class Wish:
+    """What the user wants written, and where."""
+
+    folder: Path
+    formats: Sequence[str] = ("parquet",)
+    report: bool = True
+    force: bool = False
+
+    def files(self, name: str) -> dict[str, Path]:
+        """Kind → path. The first format is "recovered", a further one "recovered_csv" and so on.
+
+        Examples
+        --------
+        >>> found = Wish(Path("out"), ["csv", "netcdf"], report=False).files("lab")
+        >>> {kind: path.name for kind, path in found.items()}  # doctest: +NORMALIZE_WHITESPACE
+        {'recovered': 'lab.recovered.csv', 'recovered_netcdf': 'lab.recovered.nc',
+         'anomalies': 'lab.anomalies.csv', 'rejects': 'lab.rejects.csv'}
+        """
+        formats = list(dict.fromkeys(self.formats))
+        kinds = ["recovered", *(f"recovered_{more}" for more in formats[1:])]
+        ends = {k: f"recovered.{ENDING[f]}" for k, f in zip(kinds, formats, strict=True)}
+        # The list is a table too: who asked for CSV and not for Parquet gets it as CSV.
+        as_csv = "csv" in formats and "parquet" not in formats
+        ends["anomalies"] = "anomalies.csv" if as_csv else "anomalies.parquet"
+        ends["rejects"] = "rejects.csv"
+        if self.report:
+            ends["report"] = "report.html"
+        return {kind: self.folder / f"{name}.{end}" for kind, end in ends.items()}
+
+    def check(self, files: dict[str, Path], inputs: Sequence[str] = ()) -> None:
+        """Refuse what cannot be written, before any work is done."""
+        from fieldmend.export import check_outputs
+
+        if "netcdf" in self.formats:
+            _check_extra()
+        self._check_folder()
+        check_outputs(files.values(), force=self.force, inputs=inputs)
+
+    def _check_folder(self) -> None:
+        """A mistyped path is an error, not a new tree of folders."""
+        if self.folder.is_dir():
+            return
+        if self.folder.exists() or self.folder.is_symlink():
+            raise typer.BadParameter(f"--out {self.folder}: it is no folder")
+        if not self.folder.parent.is_dir():
+            raise typer.BadParameter(
+                f"--out {self.folder}: there is no folder {self.folder.parent} to make it in"
+            )
+
+
+def _check_extra() -> None:
+    from importlib.util import find_spec
+
+    if not (find_spec("xarray") and find_spec("h5netcdf")):
+        msg = "netCDF needs xarray and h5netcdf: pip install 'fieldmend[netcdf]'"
+        raise ImportError(msg)
+
+
+def write(recovery: Recovery, files: dict[str, Path], *, force: bool) -> None:
+    """Write every file, each whole or not at all."""
+    from fieldmend import export
+
+    tables = {
+        ".parquet": recovery.to_parquet,
+        ".csv": recovery.to_csv,
+        ".nc": recovery.to_netcdf,
+    }
+    for kind, path in files.items():
+        if kind == "anomalies":
+            export.write_anomalies(recovery, path, force=force)
+        elif kind == "rejects":
+            export.write_rejects(recovery, path, force=force)
+        elif kind == "report":
+            recovery.report(path, force=force)
+        else:
+            tables[path.suffix](path, force=force)

@@ -1,0 +1,119 @@
+"""``fieldmend recover``: check, read, recover, write, tell."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from fieldmend.cli.outputs import Wish, write
+from fieldmend.cli.progress import Silence, progress
+from fieldmend.cli.run import DONE, SUSPECTS
+
+if TYPE_CHECKING:
+    from fieldmend.cli.screen import Voice
+    from fieldmend.cli.source import Source
+    from fieldmend.records import Records
+    from fieldmend.recovery import Recovery
+
+
+@dataclass(frozen=True)
+class Job:
+    """How to recover."""
+
+    method: str | None = None
+    limits: Sequence[str] = ()
+    level: float = 0.9
+    holdout: bool = True
+    seed: int = 0
+    fail_on_suspect: bool = False
+
+    def options(self) -> dict[str, Any]:
+        """Options of `fm.recover`, checked. Without a method the library's own default is taken."""
+        from fieldmend.records import InputError
+        from fieldmend.recovery import Options
+
+        chosen: dict[str, Any] = {} if self.method is None else {"method": self.method}
+        options = chosen | {
+            "limits": dict(_limit(one) for one in self.limits),
+            "level": self.level,
+            "holdout": self.holdout,
+            "seed": self.seed,
+        }
+        try:
+            Options(**options)
+        except InputError as error:
+            raise typer.BadParameter(str(error)) from error
+        return options
+
+
+def run(source: Source, job: Job, wish: Wish, voice: Voice) -> int:
+    """Do the job; the exit code comes back."""
+    options = job.options() | {"command": command(source.arguments)}
+    files = wish.files(source.name)
+    wish.check(files, source.files)
+    with progress(voice.bars) as bars:
+        recovery = _recovered(source, bars, options)
+        write(recovery, files, force=wish.force)
+    summary = recovery.summary()
+    summary["files"] = {kind: str(path) for kind, path in files.items()}
+    from fieldmend.cli.story import of_recovery
+
+    voice.tell(summary, of_recovery)
+    return SUSPECTS if job.fail_on_suspect and _flagged(summary) else DONE
+
+
+def _recovered(source: Source, bars: Silence, options: dict[str, Any]) -> Recovery:
+    from fieldmend.recovery import recover
+
+    records = read(source, bars)
+    try:
+        step = bars.recovering(records.origin.used * max(1, len(records.conditions)))
+        return recover(
+            records, slot=source.slot, slot_value=source.slot_value, progress=step, **options
+        )
+    finally:
+        records.close()
+
+
+def read(source: Source, bars: Silence) -> Records:
+    """The records, with a bar."""
+    from fieldmend.records import shown
+
+    done = bars.reading(shown(" ".join(source.files)))
+    records = source.read()
+    done(records.origin.read)
+    return records
+
+
+def _flagged(summary: dict[str, Any]) -> bool:
+    conditions = summary["conditions"].values()
+    return any(one["flags"]["suspect"] or one["flags"]["fail"] for one in conditions)
+
+
+def command(arguments: Sequence[str]) -> str:
+    """The command as it was typed, for the report; passwords in addresses are left out.
+
+    Examples
+    --------
+    >>> command(["recover", "postgresql://me:secret@host/db", "--table", "my readings"])
+    "fieldmend recover postgresql://me:***@host/db --table 'my readings'"
+    """
+    hidden = [re.sub(r"(?<=://)([^:/@]*):[^@]*@", r"\1:***@", one) for one in arguments]
+    return shlex.join(["fieldmend", *hidden])
+
+
+def _limit(text: str) -> tuple[str, tuple[float, float]]:
+    """``temperature=-40:60`` → ("temperature", (-40.0, 60.0)); an empty end has no limit."""
+    name, _, ends = text.rpartition("=")
+    low, colon, high = ends.partition(":")
+    try:
+        if name and colon:
+            return name, (float(low or "-inf"), float(high or "inf"))
+    except ValueError:
+        pass
+    raise typer.BadParameter(f"--limits {text!r} is not NAME=LOW:HIGH, such as temperature=-40:60")

@@ -1,0 +1,258 @@
+"""What to read, and how: the options that the commands share."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from fieldmend.cli.help import flag
+
+if TYPE_CHECKING:
+    from fieldmend.records import Records
+
+PANEL = "Reading"
+
+
+class SlotValue(StrEnum):
+    """What several readings of a node in one slot become."""
+
+    mean = "mean"
+    median = "median"
+    first = "first"
+    last = "last"
+    random = "random"
+
+
+class Ambiguous(StrEnum):
+    """Which of two local times is meant."""
+
+    earlier = "earlier"
+    later = "later"
+    missing = "missing"
+
+
+class OnDuplicate(StrEnum):
+    """What becomes of rows of one node and time that differ."""
+
+    mean = "mean"
+    first = "first"
+    last = "last"
+    error = "error"
+
+
+@dataclass(frozen=True)
+class Source:
+    """Files, and the options of `fm.read` and `Records.grid` for them."""
+
+    files: Sequence[str]
+    slot: str | None
+    slot_value: str
+    reading: Mapping[str, Any]
+    arguments: Sequence[str] = ()
+    """What was typed."""
+
+    @property
+    def name(self) -> str:
+        """What outputs are called after: the first file, or the table of a database.
+
+        Examples
+        --------
+        >>> Source(["data/lab.v2.txt.gz"], None, "mean", {}).name
+        'lab.v2'
+        """
+        from fieldmend.export.naming import safe_name
+
+        first = self.files[0]
+        return safe_name(str(self.reading.get("table") or "query") if is_address(first) else first)
+
+    def read(self) -> Records:
+        """The records."""
+        from fieldmend.records import read
+
+        return read(list(self.files), **self.reading)
+
+
+def is_address(file: str) -> bool:
+    """True for the address of a database."""
+    return file.startswith(("postgresql://", "postgres://"))
+
+
+def _option(help_: str, **more: Any) -> Any:
+    return typer.Option(help=help_, rich_help_panel=PANEL, **more)
+
+
+def _choice(help_: str, choices: type[StrEnum]) -> Any:
+    return _option(f"{help_}: {', '.join(choices)}.", metavar="HOW")
+
+
+def source(  # noqa: PLR0913 - the options of the reader, keyword-only
+    *,
+    files: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="FILE",
+            help="CSV and its kin, NDJSON, Parquet, netCDF, SQLite; also .gz and .zst; "
+            "postgresql://...; - for standard input. Several are read as one.",
+            show_default=False,
+        ),
+    ],
+    slot: Annotated[
+        str | None,
+        _option(
+            "Length of a slot: 30s, 5min, 1h. Found from the readings if not given.",
+            metavar="TIME",
+        ),
+    ] = None,
+    slot_value: Annotated[
+        SlotValue,
+        _choice("What several readings of a node in one slot become", SlotValue),
+    ] = SlotValue.mean,
+    node: Annotated[str | None, _option("Column of the node.", metavar="COLUMN")] = None,
+    time: Annotated[
+        list[str] | None,
+        _option("Column of the time; twice for a date and a time.", metavar="COLUMN"),
+    ] = None,
+    value: Annotated[
+        str | None, _option("Column of the value, in long records.", metavar="COLUMN")
+    ] = None,
+    variable: Annotated[
+        str | None, _option("Column that names the condition, in long records.", metavar="COLUMN")
+    ] = None,
+    condition: Annotated[
+        list[str] | None,
+        _option("Keep this condition only; may be repeated.", metavar="NAME"),
+    ] = None,
+    missing: Annotated[
+        list[str] | None,
+        _option(
+            "Values that stand for no reading: --missing -9999 85. Words one at a time: "
+            "--missing=ERR.",
+            metavar="VALUE...",
+        ),
+    ] = None,
+    tz: Annotated[
+        str | None,
+        _option(
+            "Zone of times that carry none, such as Europe/Berlin. UTC if not given.",
+            metavar="ZONE",
+        ),
+    ] = None,
+    ambiguous: Annotated[
+        Ambiguous | None,
+        _choice("What local times that come twice or never mean", Ambiguous),
+    ] = None,
+    on_duplicate: Annotated[
+        OnDuplicate,
+        _choice("What becomes of rows of one node and time that differ", OnDuplicate),
+    ] = OnDuplicate.mean,
+    salvage: Annotated[
+        bool,
+        flag("--salvage", help="Keep what can be read of a damaged compressed file.", panel=PANEL),
+    ] = False,
+    locations: Annotated[
+        str | None, _option("File of the nodes' positions.", metavar="FILE")
+    ] = None,
+    table: Annotated[str | None, _option("Table of a database.", metavar="NAME")] = None,
+    query: Annotated[str | None, _option("Query to a database.", metavar="SQL")] = None,
+) -> Source:
+    """What to read and how, checked as far as it can be before reading."""
+    _check_times(slot, tz, time)
+    reading = {
+        "node": node,
+        "time": None if not time else time[0] if len(time) == 1 else tuple(time),
+        "value": value,
+        "variable": variable,
+        "conditions": condition or None,
+        "missing": missing or (),
+        "tz": tz,
+        "ambiguous": ambiguous and ambiguous.value,
+        "on_duplicate": on_duplicate.value,
+        "salvage": salvage,
+        "locations": locations,
+        "table": table,
+        "query": query,
+    }
+    check_there([*files, *([locations] if locations else [])])
+    return Source(files, slot, slot_value.value, reading)
+
+
+def _check_times(slot: str | None, tz: str | None, time: Sequence[str] | None) -> None:
+    from fieldmend.records import InputError
+    from fieldmend.records.slotting import microseconds
+
+    if slot is not None:
+        try:
+            microseconds(slot)
+        except InputError as error:
+            raise typer.BadParameter(str(error)) from error
+    if tz is not None:
+        _check_zone(tz)
+    if time and len(time) > 2:
+        raise typer.BadParameter("--time is one column, or two: a date and a time")
+
+
+def _check_zone(tz: str) -> None:
+    import zoneinfo
+
+    try:
+        zoneinfo.ZoneInfo(tz)
+    except (zoneinfo.ZoneInfoNotFoundError, ValueError, OSError) as error:
+        like = _similar(tz, sorted(zoneinfo.available_timezones()))
+        raise typer.BadParameter(f"there is no time zone {tz!r}{like}") from error
+
+
+def check_there(files: Sequence[str]) -> None:
+    """Refuse files that are not there before anything is read, with names that look like them."""
+    from pathlib import Path
+
+    from fieldmend.records import InputError
+
+    for file in files:
+        if file == "-" or is_address(file):
+            continue
+        path = Path(file)
+        try:
+            if path.exists():
+                continue
+            beside = sorted(p.name for p in path.parent.iterdir()) if path.parent.is_dir() else []
+        except (OSError, ValueError):  # a name that no file system takes, a folder closed to us
+            beside = []
+        raise InputError("there is no such file", file=file, hint=_hint(path, beside))
+
+
+def _hint(path: Any, beside: list[str]) -> str:
+    if not path.parent.is_dir():
+        return "Its folder is not there either"
+    found = _similar(path.name, beside)
+    return f"Look at its name{found}" if found else "Look at its name and folder"
+
+
+def _similar(name: str, names: Sequence[str]) -> str:
+    import difflib
+
+    found = difflib.get_close_matches(name, names, n=3)
+    return f"; there is {', '.join(found)}" if found else ""
+
+
+def takes_source(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Give a command the files and options of `source`; it gets them as one `Source`, first."""
+    own = inspect.signature(command, eval_str=True)
+    shared = inspect.signature(source, eval_str=True)
+
+    @functools.wraps(command)
+    def wrapped(ctx: typer.Context, **given: Any) -> Any:
+        what = source(**{name: given.pop(name) for name in shared.parameters})
+        return command(replace(what, arguments=ctx.obj or ()), **given)
+
+    context = inspect.Parameter("ctx", inspect.Parameter.KEYWORD_ONLY, annotation=typer.Context)
+    rest = [p for p in own.parameters.values() if p.name != "what"]
+    parameters = [context, *shared.parameters.values(), *rest]
+    wrapped.__signature__ = own.replace(parameters=parameters)  # type: ignore[attr-defined]
+    wrapped.__annotations__ = {p.name: p.annotation for p in parameters}
+    return wrapped

@@ -1,0 +1,49 @@
+"""The files of ``--out DIR``, named after the first input."""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+
+LONGEST = 80  # characters of a name that come from the input
+RESERVED = re.compile(r"(?i)(con|prn|aux|nul|com\d|lpt\d)(\..*)?")  # devices on Windows
+SUFFIXES = re.compile(
+    r"(?i)(\.(gz|zst|csv|tsv|txt|dat|json|ndjson|jsonl|parquet|pq|nc|nc4|sqlite3?|db))+$"
+)
+OUTPUTS = {
+    "recovered": "recovered.parquet",
+    "anomalies": "anomalies.parquet",
+    "rejects": "rejects.csv",
+    "report": "report.html",
+}
+
+
+def default_outputs(folder: str | os.PathLike[str], source: str) -> dict[str, Path]:
+    """What → path in `folder`, for an input's name.
+
+    Examples
+    --------
+    >>> default_outputs("out", "data/readings.csv.gz")["recovered"].as_posix()
+    'out/readings.recovered.parquet'
+    """
+    name = safe_name(source)
+    return {what: Path(folder) / f"{name}.{end}" for what, end in OUTPUTS.items()}
+
+
+def safe_name(source: str) -> str:
+    """A name for files from an input's: no folders, no odd characters, no reserved names.
+
+    Examples
+    --------
+    >>> safe_name("../../etc/passwd"), safe_name("CON.csv"), safe_name("-"), safe_name("$(id).csv")
+    ('passwd', '_CON', 'stdin', 'id')
+    """
+    if source == "-":
+        return "stdin"
+    last = re.split(r"[/\\]", source.rstrip("/\\"))[-1].partition("?")[0]
+    bare = SUFFIXES.sub("", last)
+    name = re.sub(r"[^\w.-]+", "_", bare)[:LONGEST].strip("._-")
+    if not name:
+        return "fieldmend"
+    return f"_{name}" if RESERVED.fullmatch(name) else name

@@ -1,0 +1,44 @@
+"""The report: a recovery as one HTML file that needs no network, or figure by figure.
+
+`contents` (what is said), `figures` (what is drawn), `page` (the template around both), with
+`wording`, `palette`, `downsample` and `encoding` beneath, `writing` and `plotting` as ways out.
+"""
+
+from __future__ import annotations
+
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from fieldmend.report.page import render
+from fieldmend.report.plotting import plot
+from fieldmend.report.writing import refuse_existing, write_whole
+
+if TYPE_CHECKING:
+    from fieldmend.recovery import Recovery
+
+__all__ = ["plot", "write_report"]
+
+
+def write_report(recovery: Recovery, path: str | PathLike[str], *, force: bool = False) -> None:
+    """Write the report: one HTML file, at most 6 MB, that needs no network.
+
+    The same recovery gives the same bytes. The file appears whole or not at all.
+
+    Parameters
+    ----------
+    recovery
+    path
+    force
+        Replace a file that is there.
+
+    Raises
+    ------
+    FileExistsError
+        If the file is there and `force` is not set.
+    OSError
+        If it cannot be written.
+    """
+    target = Path(path)
+    refuse_existing(target, force=force)  # before the work, not only after it
+    write_whole(target, render(recovery), force=force)

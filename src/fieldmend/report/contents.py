@@ -1,0 +1,307 @@
+"""What the page says in words and tables: plain values, made from the summary."""
+
+from __future__ import annotations
+
+import platform
+from dataclasses import dataclass, fields
+from importlib.metadata import version
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from fieldmend.records import shown
+from fieldmend.report.figures.quality import gap_range
+from fieldmend.report.wording import count, counted, duration, measure, percent, period, plain
+
+if TYPE_CHECKING:
+    from fieldmend.recovery import Recovered, Recovery
+
+Summary = dict[str, Any]
+
+LISTED = 50  # rejects, notes and warnings that are written out
+ROWS = 200  # conditions in the table
+CURVES = 6  # nodes whose curves are drawn, per condition
+PACKAGES = ("numpy", "scipy", "duckdb", "plotly")
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """The conditions that get figures, and the nodes of each that get a curve."""
+
+    conditions: tuple[str, ...]
+    nodes: dict[str, tuple[int, ...]]
+
+    def anchor(self, condition: str, node: int) -> str | None:
+        """The id of a node's curve, if it has one."""
+        if condition in self.nodes and node in self.nodes[condition]:
+            return f"curve-{self.conditions.index(condition)}-{node}"
+        return None
+
+
+def choose(recovery: Recovery, summary: Summary, most: int) -> Chosen:
+    """Conditions in their order, those with most flagged readings if there are too many."""
+    flags = {name: one["flags"] for name, one in summary["conditions"].items()}
+    ranked = sorted(flags, key=lambda name: -(flags[name]["suspect"] + flags[name]["fail"]))
+    kept = set(ranked[:most])
+    conditions = tuple(name for name in flags if name in kept)
+    return Chosen(conditions, {name: _worst(recovery, name, summary) for name in conditions})
+
+
+def _worst(recovery: Recovery, condition: str, summary: Summary) -> tuple[int, ...]:
+    """Nodes of "look first at", then those with most flagged, then with most lost readings."""
+    one, nodes = recovery.conditions[condition], recovery.grid.nodes
+    if np.isnan(one.estimate).all():
+        return ()
+    first = [
+        nodes.index(item["node"])
+        for item in summary["look_first"]
+        if item["condition"] == condition
+    ]
+    bad = np.count_nonzero((one.flag == 3) | (one.flag == 4), axis=0)
+    lost = np.count_nonzero(one.flag == 9, axis=0)
+    heard = lost < len(one.flag)
+    order = [int(n) for n in np.lexsort([-lost, -bad]) if heard[n] and bad[n] + lost[n] > 0]
+    chosen = list(dict.fromkeys(first))
+    chosen += [n for n in order if n not in chosen][: max(0, CURVES - len(chosen))]
+    return tuple(chosen) or (int(np.argmax(heard)),)
+
+
+def headline(recovery: Recovery, summary: Summary) -> str:
+    """The whole story in one sentence."""
+    grid, totals = recovery.grid, total(summary)
+    when = period(grid.times[0], grid.times[-1] + grid.slot)
+    lost = (
+        f"{counted(totals['missing'], 'lost reading')} recovered"
+        if totals["recovered"]
+        else f"{counted(totals['missing'], 'reading')} lost"
+    )
+    if totals["recovered"] and totals["recovered"] < totals["missing"]:
+        lost = f"{count(totals['recovered'])} of {counted(totals['missing'], 'lost reading')} recovered"
+    if not totals["missing"]:
+        lost = "no reading lost"
+    flagged = "none suspect"
+    if totals["suspect"]:
+        share = percent(totals["suspect"] / max(totals["readings"], 1))
+        flagged = f"{count(totals['suspect'])} of {count(totals['readings'])} suspect ({share})"
+    failed = f", {count(totals['fail'])} outside the limits" if totals["fail"] else ""
+    who = counted(summary["grid"]["nodes"], "node")
+    return f"{who}, {when} UTC: {lost}, {flagged}{failed}."
+
+
+def total(summary: Summary) -> dict[str, int]:
+    """Sums over all conditions."""
+    conditions = list(summary["conditions"].values())
+    out = {
+        name: sum(one["flags"][name] for one in conditions)
+        for name in ("missing", "suspect", "fail")
+    }
+    out["readings"] = sum(one["readings"] for one in conditions)
+    out["recovered"] = sum(
+        one["flags"]["missing"] for one in conditions if one["method"] != "none"
+    )
+    return out
+
+
+def cards(summary: Summary) -> list[dict[str, str]]:
+    """The few numbers to see first."""
+    totals = total(summary)
+    slots = max(totals["missing"] + totals["readings"], 1)
+    out = [
+        {"name": "readings", "value": count(totals["readings"]), "note": _of_grid(summary)},
+        {
+            "name": "lost and recovered" if totals["recovered"] == totals["missing"] else "lost",
+            "value": count(totals["missing"]),
+            "note": f"{percent(totals['missing'] / slots)} of all slots",
+        },
+        {
+            "name": "suspect",
+            "value": count(totals["suspect"]),
+            "note": f"{percent(totals['suspect'] / max(totals['readings'], 1))} of the readings",
+        },
+    ]
+    if totals["fail"]:
+        note = "beyond the limits that were set"
+        out.append({"name": "failed", "value": count(totals["fail"]), "note": note})
+    return out
+
+
+def _of_grid(summary: Summary) -> str:
+    grid = summary["grid"]
+    slot = duration(round(grid["slot_seconds"] * 1e6))
+    return f"{counted(grid['nodes'], 'node')} × {counted(grid['slots'], 'slot')} of {slot}"
+
+
+def table(summary: Summary) -> dict[str, Any]:
+    """One row per condition; columns that no condition fills are left out."""
+    rows = [_row(name, one) for name, one in list(summary["conditions"].items())[:ROWS]]
+    present = {key: any(row[key] for row in rows) for key in ("fail", "error", "covered")}
+    left_out = len(summary["conditions"]) - len(rows)
+    return {"rows": rows, "has": present, "left_out": left_out}
+
+
+def _row(name: str, one: Summary) -> dict[str, str]:
+    unit, flags, holdout = one["unit"], one["flags"], one["holdout"]
+    row = {
+        "name": shown(name),
+        "unit": shown(unit),
+        "readings": count(one["readings"]),
+        "missing": percent(one["missing_share"]),
+        "suspect": count(flags["suspect"]),
+        "fail": count(flags["fail"]) if flags["fail"] else "",
+        "error": "", "line": "", "verdict": "", "wins": "", "covered": "",
+    }  # fmt: skip
+    if holdout:
+        row |= {
+            "error": measure(holdout["mae"], unit),
+            "line": measure(holdout["line_mae"], unit),
+            "verdict": plain(holdout["verdict"]),
+            "wins": "yes" if holdout["mae"] <= holdout["line_mae"] else "no",
+        }
+        if holdout["covered"] is not None:
+            row["covered"] = percent(holdout["covered"])
+    return row
+
+
+def verdict(summary: Summary) -> str:
+    """How the estimates fare on hidden readings, over all conditions, in a sentence."""
+    scored = [(n, c["holdout"]) for n, c in summary["conditions"].items() if c["holdout"]]
+    if not scored:
+        return ""
+    lost = [shown(n) for n, h in scored if h["mae"] > h["line_mae"]]
+    hidden = counted(sum(h["hidden"] for _, h in scored), "reading")
+    tried = f"{hidden} were hidden on purpose, in gaps like the real ones, and recovered"
+    if not lost:
+        return f"{tried}: the estimates come closer than a straight line in every condition."
+    if len(lost) == len(scored):
+        return f"{tried}: here a straight line between a node’s own readings comes closer."
+    return f"{tried}: the estimates come closer than a straight line, except for {', '.join(lost)}."
+
+
+def look_first(recovery: Recovery, summary: Summary, chosen: Chosen) -> list[dict[str, Any]]:
+    """The worst episodes, each with a link to its curve."""
+    nodes, out = recovery.grid.nodes, []
+    for item in summary["look_first"]:
+        start, end = (
+            int(np.datetime64(item[key].removesuffix("Z"), "us").astype(np.int64))
+            for key in ("start", "end")
+        )
+        confidence = item["confidence"]
+        out.append(
+            {
+                "node": shown(item["node"]),
+                "condition": shown(item["condition"]),
+                "kind": plain(item["kind"], 40),
+                "when": period(start, end),
+                "readings": counted(item["readings"], "reading"),
+                "explanation": plain(item["explanation"]),
+                "confidence": "" if confidence is None else percent(confidence),
+                "anchor": chosen.anchor(item["condition"], nodes.index(item["node"])),
+            }
+        )
+    return out
+
+
+def hidden_table(one: Recovered) -> list[dict[str, str]]:
+    """Errors by gap length, for who would rather read than look."""
+    if one.holdout is None:
+        return []
+    pairs = zip(one.holdout.method.by_gap, one.holdout.line.by_gap, strict=True)
+    return [
+        {
+            "gap": gap_range(ours.shortest, ours.longest),
+            "hidden": count(ours.count),
+            "error": measure(ours.mae, one.unit),
+            "line": measure(line.mae, one.unit),
+            "closer": "method" if ours.mae < line.mae else "straight line",
+        }
+        for ours, line in pairs
+    ]
+
+
+def rejects(recovery: Recovery) -> dict[str, Any]:
+    """Rows that were set aside: counted by reason, the first ones in full."""
+    found = recovery.grid.origin.rejects
+    rows = [
+        {
+            "file": shown(reject.file),
+            "line": count(reject.line),
+            "reason": plain(reject.reason),
+            "text": plain(reject.text, 200),
+        }
+        for reject in found.listed[:LISTED]
+    ]
+    totals = sorted(found.totals.items(), key=lambda item: (-item[1], item[0]))[:LISTED]
+    return {
+        "totals": [(plain(reason), count(number)) for reason, number in totals],
+        "rows": rows,
+        "all": count(recovery.grid.origin.set_aside),
+    }
+
+
+def remarks(recovery: Recovery, summary: Summary) -> list[tuple[str, list[str]]]:
+    """Warnings, values that look like codes, notes; only what there is."""
+    notes = [plain(note) for note in summary["notes"]]
+    for name, one in summary["conditions"].items():
+        notes += [f"{shown(name)}: {plain(note)}" for note in one["notes"]]
+    groups = [
+        ("Warnings", [plain(text) for text in summary["warnings"]]),
+        ("Values that may mean “no reading”", [plain(text) for text in summary["suspects"]]),
+        ("Notes", notes),
+    ]
+    return [(title, _capped(lines)) for title, lines in groups if lines]
+
+
+def _capped(lines: list[str]) -> list[str]:
+    more = len(lines) - LISTED
+    return lines if more <= 0 else [*lines[:LISTED], f"… and {count(more)} more"]
+
+
+def made(recovery: Recovery, summary: Summary) -> dict[str, Any]:
+    """Everything that is needed to make it again."""
+    options = recovery.options
+    settings = [
+        (item.name, _setting(getattr(options, item.name)))
+        for item in fields(options)
+        if item.name != "command"
+    ]
+    rows = summary["rows"]
+    return {
+        "command": plain(options.command, 2000),
+        "versions": [
+            ("fieldmend", summary["fieldmend"]),
+            ("Python", platform.python_version()),
+            *((package, version(package)) for package in PACKAGES),
+        ],
+        "inputs": [
+            {
+                "name": plain(one["name"], 200),
+                "sha256": one["sha256"] or "",
+                "dialect": plain(one["dialect"], 200),
+                "rows": count(one["rows"]),
+            }
+            for one in summary["inputs"][:LISTED]
+        ],
+        "more_inputs": max(0, len(summary["inputs"]) - LISTED),
+        "settings": settings,
+        "solves": [_solve(name, one) for name, one in list(summary["conditions"].items())[:ROWS]],
+        "rows": [(name.replace("_", " "), count(number)) for name, number in rows.items()]
+        if rows["read"]
+        else [],
+    }
+
+
+def _setting(value: object) -> str:
+    if isinstance(value, dict):
+        return ", ".join(f"{shown(k)}={plain(v, 80)}" for k, v in value.items()) or "none"
+    return plain(value, 200)
+
+
+def _solve(name: str, one: Summary) -> dict[str, str]:
+    return {
+        "name": shown(name),
+        "method": plain(one["method"], 40),
+        "rank": count(one["rank"]),
+        "gap": "" if one["gap"] is None else f"{one['gap']:.1e}",
+        "status": plain(one["status"], 200),
+        "choice": plain(one["choice"]),
+    }

@@ -1,0 +1,233 @@
+"""One node over time: what it said, what the field says, and what its neighbours said."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from fieldmend.records import shown
+from fieldmend.report.downsample import envelope, extremes
+from fieldmend.report.figures.canvas import Drawing, axis, frame, moments, time_axis
+from fieldmend.report.figures.neighbours import Neighbours, neighbours_of
+from fieldmend.report.palette import var
+from fieldmend.report.wording import counted, label, listed, percent, period, plain, quantity, sentence
+
+if TYPE_CHECKING:
+    from fieldmend.faults import Episode
+    from fieldmend.grid import Array
+    from fieldmend.recovery import Recovered, Recovery
+
+POINTS = 2000
+NAMED = 3  # episodes a caption explains
+REACH = 1.5  # how far beyond the usual range the axis goes for flagged readings, in its spans
+SYMBOLS = {
+    "spike": "x", "burst": "diamond", "stuck": "square", "drift": "triangle-up",
+    "bias": "triangle-right", "dead": "circle", "corrupt": "cross", "limit": "star",
+}  # fmt: skip
+OTHER_SYMBOLS = ("hexagon", "pentagon", "bowtie", "hourglass")
+
+
+@dataclass(frozen=True)
+class Node:
+    """One node of one condition, and how finely to draw it."""
+
+    recovery: Recovery
+    one: Recovered
+    index: int
+    points: int
+
+    @property
+    def name(self) -> str:
+        """As the records call it."""
+        return self.recovery.grid.nodes[self.index]
+
+    @property
+    def episodes(self) -> list[Episode]:
+        """Its episodes, the one with most readings first."""
+        mine = [e for e in self.one.episodes if e.node == self.index]
+        return sorted(mine, key=lambda e: (-e.readings, e.start))
+
+    def line(self, values: Array, points: int | None = None) -> dict[str, Any]:
+        """x and y of a curve, extremes kept."""
+        at = extremes(values, points or self.points)
+        return {"x": moments(self.recovery.grid, at), "y": values[at]}
+
+
+def curve(
+    recovery: Recovery, condition: str, node: int, points: int = POINTS, neighbours: int = 4
+) -> Drawing:
+    """Observed, estimate, interval, flags and neighbours of one node."""
+    one = recovery.conditions[condition]
+    this = Node(recovery, one, node, points)
+    near = neighbours_of(recovery, one, node, neighbours)
+    low, high = _range(this, near)
+    data = [*_neighbour_lines(this, near), *_band(this), *_lines(this), *_marks(this, low, high)]
+    y = axis(quantity(one.name, one.unit), range=[low, high], nticks=6)
+    return Drawing(data, frame(time_axis(), y, 300), _says(this), _caption(this, near))
+
+
+def _neighbour_lines(this: Node, near: Neighbours) -> list[dict[str, Any]]:
+    return [
+        {
+            "type": "scatter",
+            "mode": "lines",
+            **this.line(this.one.estimate[:, other], max(this.points // 4, 50)),
+            "name": "neighbours",
+            "legendgroup": "neighbours",
+            "showlegend": i == 0,
+            "line": {"color": var("neighbour"), "width": 0.75},
+            "hoverinfo": "skip",
+        }
+        for i, other in enumerate(near.nodes)
+    ]
+
+
+def _band(this: Node) -> list[dict[str, Any]]:
+    if this.one.lower is None or this.one.upper is None:
+        return []
+    name = f"{percent(this.recovery.options.level)} interval"
+    edge = {"type": "scatter", "mode": "lines", "line": {"width": 0}, "hoverinfo": "skip"}
+    out = []
+    for values, pick, more in (
+        (this.one.lower, np.fmin, {"showlegend": False}),
+        (this.one.upper, np.fmax, {"fill": "tonexty", "fillcolor": var("band"), "name": name}),
+    ):
+        slots, y = envelope(values[:, this.index], this.points, pick)
+        out.append({**edge, **more, "x": moments(this.recovery.grid, slots), "y": y})
+    return out
+
+
+def hover_of(one: Recovered, what: str) -> str:
+    """Text at the pointer: when, and the value with its unit."""
+    unit = label(one.unit) if one.unit else ""
+    return f"%{{x|%-d %b %Y %H:%M}}<br>%{{{what}:.4g}} {unit}"
+
+
+def _lines(this: Node) -> list[dict[str, Any]]:
+    hover = hover_of(this.one, "y")
+    return [
+        {
+            "type": "scatter", "mode": "lines", "name": "estimate",
+            **this.line(this.one.estimate[:, this.index]),
+            "line": {"color": var("estimate"), "width": 1.75}, "hovertemplate": hover,
+        },
+        {
+            "type": "scatter", "mode": "lines+markers", "name": "observed",
+            **this.line(this.one.observed[:, this.index]),
+            "line": {"color": var("observed"), "width": 0.75},
+            "marker": {"color": var("observed"), "size": 2.5}, "hovertemplate": hover,
+        },
+    ]  # fmt: skip
+
+
+def _marks(this: Node, low: float, high: float) -> list[dict[str, Any]]:
+    """Flagged readings by kind; those beyond the axis sit on its edge, pointing outwards."""
+    kinds = _kinds(this)
+    values = this.one.observed[:, this.index]
+    fresh = iter(OTHER_SYMBOLS * (1 + len(kinds)))
+    out = []
+    for kind in sorted(set(kinds.tolist()) - {""}):
+        mine = np.where(kinds == kind, values, np.nan)
+        at = np.flatnonzero(~np.isnan(mine))
+        at = at[extremes(mine[at], this.points)]
+        symbol = SYMBOLS.get(kind) or next(fresh)
+        above, below = values[at] > high, values[at] < low
+        sides = ((~above & ~below, symbol), (above, "arrow-up"), (below, "arrow-down"))
+        parts = [
+            _mark(this, kind, at[side], shape, (low, high)) for side, shape in sides if side.any()
+        ]
+        for later in parts[1:]:
+            later["showlegend"] = False
+        out += parts
+    return out
+
+
+def _mark(
+    this: Node, kind: str, at: Array, symbol: str, ends: tuple[float, float]
+) -> dict[str, Any]:
+    values = this.one.observed[at, this.index]
+    return {
+        "type": "scatter",
+        "mode": "markers",
+        "name": label(kind),
+        "legendgroup": label(kind),
+        "x": moments(this.recovery.grid, at),
+        "y": np.clip(values, *ends),
+        "customdata": values,
+        "marker": {
+            "symbol": symbol,
+            "size": 8 if symbol.startswith("arrow") else 6,
+            "color": var("fail" if kind == "limit" else "suspect"),
+        },
+        "hovertemplate": hover_of(this.one, "customdata"),
+        "cliponaxis": False,
+    }
+
+
+def _kinds(this: Node) -> Array:
+    """Kind of each flagged reading of the node; "" where none is flagged."""
+    flag = this.one.flag[:, this.index]
+    kinds = np.full(len(flag), "", dtype=object)
+    kinds[flag == 3] = "suspect"
+    for episode in reversed(this.episodes):
+        inside = np.zeros(len(flag), dtype=np.bool_)
+        inside[episode.start : episode.stop] = True
+        kinds[inside & (flag == 3)] = episode.kind
+    kinds[flag == 4] = "limit"
+    return kinds
+
+
+def _range(this: Node, near: Neighbours) -> tuple[float, float]:
+    """Ends of the axis: all that is trusted, and flagged readings unless they would flatten it."""
+    one, n = this.one, this.index
+    parts = [one.filled[:, n], one.estimate[:, [n, *near.nodes]].ravel()]
+    parts += [side[:, n] for side in (one.lower, one.upper) if side is not None]
+    trusted = np.concatenate(parts)
+    trusted = trusted[np.isfinite(trusted)]
+    if trusted.size == 0:
+        return 0.0, 1.0
+    low, high = float(trusted.min()), float(trusted.max())
+    span = min(high - low, 1e300) or max(abs(high), 1.0) * 0.1
+    flagged = one.observed[:, n][(one.flag[:, n] == 3) | (one.flag[:, n] == 4)]
+    if flagged.size:
+        low = max(min(low, float(flagged.min())), low - REACH * span)
+        high = min(max(high, float(flagged.max())), high + REACH * span)
+    pad = 0.05 * min(high - low, 1e300) or 0.5 * span
+    return low - pad, high + pad
+
+
+def _says(this: Node) -> str:
+    what = f"node {shown(this.name)}, {shown(this.one.name)}"
+    return f"Curve of {what}, over time: {_counts(this)}."
+
+
+def _counts(this: Node) -> str:
+    flag = this.one.flag[:, this.index]
+    lost = np.count_nonzero(flag == 9)
+    parts = [f"{percent(lost / len(flag))} of its slots lost"]
+    for code, meaning in ((3, "suspect"), (4, "outside the limits")):
+        bad = np.count_nonzero(flag == code)
+        if bad:
+            parts.append(f"{counted(bad, 'reading')} {meaning}")
+    return listed(parts)
+
+
+def _caption(this: Node, near: Neighbours) -> str:
+    grid = this.recovery.grid
+    said = [f"{_counts(this)[0].upper()}{_counts(this)[1:]}."]
+    for episode in this.episodes[:NAMED]:
+        when = period(grid.times[episode.start], grid.times[episode.stop - 1] + grid.slot)
+        why = sentence(episode.explanation)
+        said.append(f"{plain(episode.kind).capitalize()}, {when}{': ' * bool(why)}{why or '.'}")
+    more = len(this.episodes) - NAMED
+    if more > 0:
+        said.append(f"{counted(more, 'more episode')}.")
+    if near.nodes:
+        names = listed(shown(grid.nodes[n]) for n in near.nodes)
+        said.append(f"Grey: the estimates at {names}, {near.why}.")
+    stretch = -(-len(grid.times) // (this.points // 2))
+    if len(grid.times) > this.points:
+        said.append(f"Of every {stretch} slots the lowest and the highest reading are drawn.")
+    return " ".join(said)

@@ -1,0 +1,176 @@
+"""Nodes × time: the state of every reading, and the filled field."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from fieldmend.grid import Grid
+from fieldmend.records import shown
+from fieldmend.report.downsample import (
+    FAIL,
+    SEEN,
+    SUSPECT,
+    UNJUDGED,
+    Cells,
+    mean_cells,
+    state_cells,
+)
+from fieldmend.report.encoding import Words
+from fieldmend.report.figures.canvas import Drawing, axis, frame, moments, time_axis
+from fieldmend.report.palette import FIELD, TENTHS, var
+from fieldmend.report.wording import (
+    count,
+    counted,
+    duration,
+    label,
+    labels,
+    measure,
+    percent,
+    quantity,
+)
+
+if TYPE_CHECKING:
+    from fieldmend.grid import Array
+    from fieldmend.recovery import Recovered, Recovery
+
+CELLS = 150_000
+TOKENS = ("seen", *(f"lost-{i}" for i in range(1, TENTHS + 1)), "unjudged", "suspect", "fail")
+
+
+def states(recovery: Recovery, condition: str, cells: int = CELLS) -> Drawing:
+    """Which readings were seen, lost and recovered, suspect, failed."""
+    one, grid = recovery.conditions[condition], recovery.grid
+    size = Cells.within(grid.shape, cells)
+    codes = state_cells(one.flag, size)
+    steps = [[i / len(TOKENS), var(t)] for i, t in enumerate(TOKENS)]
+    ends = [[(i + 1) / len(TOKENS), var(t)] for i, t in enumerate(TOKENS)]
+    trace = {
+        "type": "heatmap",
+        **_axes_of(grid, size),
+        "z": codes,
+        "zmin": -0.5,
+        "zmax": len(TOKENS) - 0.5,
+        "colorscale": [stop for pair in zip(steps, ends, strict=True) for stop in pair],
+        "showscale": False,
+        "text": Words(_words(size)),
+        "hovertemplate": f"{_row(size)} %{{y}}<br>%{{x|%-d %b %Y %H:%M}}<br>%{{text}}"
+        "<extra></extra>",
+    }
+    return Drawing(
+        [trace],
+        _layout(grid, size),
+        _states_in_words(one),
+        f"{shown(one.name)}: what became of every reading. {_cell(grid, size)}"
+        + ("" if size.single else " The worst state in a cell is shown; blue deepens with the "
+           "share of lost readings."),
+        _legend(codes, size),
+    )  # fmt: skip
+
+
+def values(recovery: Recovery, condition: str, cells: int = CELLS) -> Drawing:
+    """The filled field: readings where they are trusted, estimates elsewhere."""
+    one, grid = recovery.conditions[condition], recovery.grid
+    size = Cells.within(grid.shape, cells)
+    mean = mean_cells(one.filled, size)
+    known = mean[np.isfinite(mean)]
+    low, high = np.percentile(known, [0.5, 99.5]) if known.size else (0.0, 1.0)
+    trace = {
+        "type": "heatmap",
+        **_axes_of(grid, size),
+        "z": mean,
+        "zmin": float(low),
+        "zmax": float(high) if high > low else float(low) + 1,
+        "colorscale": FIELD,
+        "colorbar": {
+            "title": {"text": quantity(one.name, one.unit), "side": "top"},
+            "orientation": "h", "y": 1.0, "yanchor": "bottom", "thickness": 10, "len": 1.0,
+            "outlinewidth": 0, "tickcolor": var("rule"),
+        },
+        "hovertemplate": f"{_row(size)} %{{y}}<br>%{{x|%-d %b %Y %H:%M}}<br>%{{z:.4g}} "
+        f"{label(one.unit) if one.unit else ''}<extra></extra>",
+    }  # fmt: skip
+    span = f"{measure(float(low), one.unit)} to {measure(float(high), one.unit)}"
+    return Drawing(
+        [trace],
+        _layout(grid, size),
+        f"Heat map of {shown(one.name)} at every node over time, gaps filled; 99 % of its cells lie "
+        f"between {span}.",
+        f"{shown(one.name)}, filled: the reading where it is trusted, else the estimate. "
+        f"{_cell(grid, size)}" + ("" if size.single else " Its mean is shown.")
+        + " Colours end at the lowest and highest half percent.",
+    )  # fmt: skip
+
+
+def _axes_of(grid: Grid, size: Cells) -> dict[str, Any]:
+    slots, nodes = size.starts(grid.shape)
+    names = labels(grid.nodes)
+    if size.nodes > 1:
+        ends = np.minimum(nodes + size.nodes, len(names)) - 1
+        names = [f"{names[a]} … {names[b]}" for a, b in zip(nodes, ends, strict=True)]
+    return {"x": moments(grid, slots), "y": names}
+
+
+def _layout(grid: Grid, size: Cells) -> dict[str, Any]:
+    rows = -(-grid.shape[1] // size.nodes)
+    height = int(np.clip(13 * rows, 90, 720)) + 70
+    y = axis(
+        "node", type="category", autorange="reversed", nticks=min(rows, 45), showgrid=False,
+        tickfont={"size": 10},
+    )  # fmt: skip
+    return frame(time_axis(showgrid=False), y, height)
+
+
+def _row(size: Cells) -> str:
+    return "node" if size.nodes == 1 else "nodes"
+
+
+def _cell(grid: Grid, size: Cells) -> str:
+    """What one cell is."""
+    slot = duration(grid.slot)
+    if size.single:
+        return f"Each cell is one slot of {slot}."
+    column = f"Each column is {counted(size.slots, 'slot')} ({duration(grid.slot * size.slots)})"
+    return f"{column}{'' if size.nodes == 1 else f', each row {count(size.nodes)} nodes'}."
+
+
+def _words(size: Cells) -> tuple[str, ...]:
+    if size.single:
+        lost = ["lost, recovered"] * TENTHS
+    else:
+        lost = [f"up to {tenth * 10} % lost, recovered" for tenth in range(1, TENTHS)]
+        lost.append("over 90 % lost, recovered")
+    return ("seen", *lost, "seen, not judged", "suspect", "outside the limits")
+
+
+def _legend(codes: Array, size: Cells) -> tuple[tuple[str, str], ...]:
+    there = set(np.unique(codes).tolist())
+    lost = any(SEEN < code < UNJUDGED for code in there)
+    rows = [("seen", "seen", True)]
+    if size.single:
+        rows.append((f"lost-{TENTHS}", "lost, recovered", lost))
+    else:
+        rows += [
+            ("lost-1", "some lost, recovered", lost),
+            (f"lost-{TENTHS}", "all lost, recovered", lost),
+        ]
+    rows += [
+        ("unjudged", "seen, too little around it to judge", UNJUDGED in there),
+        ("suspect", "suspect", SUSPECT in there),
+        ("fail", "outside the limits", FAIL in there),
+    ]
+    return tuple((token, meaning) for token, meaning, wanted in rows if wanted)
+
+
+def _states_in_words(one: Recovered) -> str:
+    total = one.flag.size
+    parts = [
+        f"{percent(np.count_nonzero(one.flag == flag) / total)} {meaning}"
+        for flag, meaning in (
+            (1, "seen"), (9, "lost and recovered"), (2, "not judged"), (3, "suspect"),
+            (4, "outside the limits"),
+        )
+        if (one.flag == flag).any()
+    ]  # fmt: skip
+    return f"Heat map of the state of {shown(one.name)} readings, nodes by time: {', '.join(parts)}."

@@ -1,0 +1,155 @@
+"""How good the recovery is: energy, residuals, errors on hidden readings by gap length."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from fieldmend.diagnostics import singular_energy
+from fieldmend.metrics import interpolate
+from fieldmend.records import shown
+from fieldmend.report.figures.canvas import Drawing, axis, frame
+from fieldmend.report.palette import var
+from fieldmend.report.wording import count, counted, duration, label, measure, percent
+
+if TYPE_CHECKING:
+    from fieldmend.grid import Array
+    from fieldmend.recovery import Recovered, Recovery
+
+HEIGHT = 320
+SLOTS = 1500  # at most so many, evenly spaced, go into the singular values
+VALUES = 60  # singular values that are drawn at most
+BINS = 60
+
+
+def energy(recovery: Recovery, condition: str) -> Drawing | None:
+    """Singular-value energy of the readings and of the recovered field; None without readings."""
+    one = recovery.conditions[condition]
+    step = -(-len(one.flag) // SLOTS)
+    if np.isnan(one.estimate).any() or np.isnan(one.observed[::step]).all():
+        return None
+    raw = _energy(interpolate(one.observed[::step]))
+    recovered = _energy(one.estimate[::step])
+    if raw is None or recovered is None:
+        return None
+    needed = [int(np.argmax(e >= 0.9 - 1e-12)) + 1 for e in (raw, recovered)]
+    drawn = int(min(len(raw), VALUES, max(10, np.argmax(raw >= 0.999) + 1)))
+    data = [
+        _energy_line("readings, gaps by straight line", raw[:drawn], "straight", "dash"),
+        _energy_line("recovered field", recovered[:drawn], "estimate", "solid"),
+    ]
+    total = len(raw)
+    holds = (
+        f"90 % of the energy needs {count(needed[0])} of {count(total)} singular values in the "
+        f"readings, {count(needed[1])} in the recovered field"
+    )
+    x_axis = axis("largest singular values (number)", rangemode="tozero")
+    y_axis = axis("share of the energy (%)", range=[min(50.0, 100 * float(recovered[0]) - 5), 101])
+    thinned = "" if step == 1 else f" Every {step}th slot was used."
+    return Drawing(
+        data, frame(x_axis, y_axis, HEIGHT), f"{shown(one.name)}: {holds}.",
+        f"{shown(one.name)}: how few patterns the network's readings follow. {holds[0].upper()}"
+        f"{holds[1:]}.{thinned}",
+    )  # fmt: skip
+
+
+def residuals(recovery: Recovery, condition: str) -> Drawing | None:
+    """Reading minus estimate, trusted and suspect readings apart; None without readings."""
+    one = recovery.conditions[condition]
+    with np.errstate(over="ignore", invalid="ignore"):
+        off = one.observed - one.estimate
+    groups = [
+        ("trusted", off[(one.flag == 1) | (one.flag == 2)], "estimate", ""),
+        ("suspect or failed", off[(one.flag == 3) | (one.flag == 4)], "suspect", "/"),
+    ]
+    groups = [(name, v[np.isfinite(v)], token, shape) for name, v, token, shape in groups]
+    trusted = groups[0][1]
+    reach = float(np.quantile(np.abs(trusted), 0.999)) * 1.5 if trusted.size else 0.0
+    if reach == 0 or not np.isfinite(reach):
+        return None
+    edges = np.linspace(-reach, reach, BINS + 1)
+    data, beyond = [], 0
+    for name, values, token, shape in groups:
+        per_bin = np.histogram(values, edges)[0]
+        beyond += values.size - int(per_bin.sum())
+        if values.size:
+            data.append(_bars(name, (edges[:-1] + edges[1:]) / 2, per_bin, token, shape))
+    unit = label(one.unit) if one.unit else "unit not given"
+    x_axis = axis(f"reading − estimate ({unit})", range=[-reach, reach])
+    y_axis = axis("readings (log scale)", type="log", dtick=1)
+    usual = measure(float(np.median(np.abs(trusted))), one.unit)
+    outside = f" {counted(beyond, 'reading')} lie beyond the axis." if beyond else ""
+    return Drawing(
+        data,
+        frame(x_axis, y_axis, HEIGHT, barmode="overlay", bargap=0, showlegend=True),
+        f"Histogram of reading minus estimate, {shown(one.name)}: half of the trusted readings "
+        f"are within {usual} of the estimate.",
+        f"{shown(one.name)}: half of the trusted readings lie within {usual} of the estimate."
+        f"{outside}",
+    )
+
+
+def by_gap(recovery: Recovery, condition: str) -> Drawing | None:
+    """Error on hidden readings by the length of their gap, beside a straight line's."""
+    one = recovery.conditions[condition]
+    if one.holdout is None or not one.holdout.method.by_gap:
+        return None
+    ours, line = one.holdout.method.by_gap, one.holdout.line.by_gap
+    ticks = [f"{gap_range(o.shortest, o.longest)}<br>n = {count(o.count)}" for o in ours]
+    at = np.arange(len(ours))
+    data = [
+        _bars(f"method ({label(one.method)})", at, np.array([o.mae for o in ours]), "estimate", ""),
+        _bars("straight line", at, np.array([o.mae for o in line]), "straight", "/"),
+    ]
+    unit = label(one.unit) if one.unit else "unit not given"
+    for trace in data:
+        trace["hovertemplate"] = f"%{{y:.3g}} {label(one.unit) if one.unit else ''}"
+    x_axis = axis(
+        f"length of the hidden gap (slots of {duration(recovery.grid.slot)}), n readings in it",
+        tickvals=at.tolist(), ticktext=ticks, showgrid=False,
+    )  # fmt: skip
+    y_axis = axis(f"mean absolute error ({unit})", rangemode="tozero")
+    wins = sum(o.mae < s.mae for o, s in zip(ours, line, strict=True))
+    said = f"the method is closer in {wins} of {counted(len(ours), 'class')[:-1]}es of gaps"
+    return Drawing(
+        data,
+        frame(x_axis, y_axis, HEIGHT, barmode="group", bargap=0.25),
+        f"Bars of the error on hidden readings by gap length, {shown(one.name)}: {said}.",
+        f"{shown(one.name)}: error on readings that were hidden on purpose, by the length of the "
+        "gap they were hidden in.",
+    )
+
+
+def gap_range(shortest: int, longest: int | None) -> str:
+    """ "1", "2–3" or "32 or more"."""
+    if longest is None:
+        return f"{count(shortest)}+"
+    return count(shortest) if shortest == longest else f"{count(shortest)}–{count(longest)}"
+
+
+def _energy(values: Array) -> Array | None:
+    try:
+        return singular_energy(values)
+    except (ValueError, np.linalg.LinAlgError):  # all zero, or too large to decompose
+        return None
+
+
+def _energy_line(name: str, shares: Array, token: str, dash: str) -> dict[str, Any]:
+    return {
+        "type": "scatter", "mode": "lines+markers", "name": name,
+        "x": np.arange(1, len(shares) + 1), "y": 100 * shares,
+        "line": {"color": var(token), "dash": dash, "width": 2},
+        "marker": {"color": var(token), "size": 5, "symbol": "square" if dash == "dash" else "circle"},
+        "hovertemplate": "%{x} values: %{y:.2f} %",
+    }  # fmt: skip
+
+
+def _bars(name: str, x: Array, y: Array, token: str, shape: str) -> dict[str, Any]:
+    """Bars; the second of two series is hatched, so that colour is not all that tells them apart."""
+    pattern = {"shape": shape, "fgcolor": var("card"), "size": 6, "solidity": 0.35}
+    return {
+        "type": "bar", "name": name, "x": x, "y": y,
+        "marker": {"color": var(token), "line": {"width": 0}, "pattern": pattern if shape else {}},
+        "opacity": 0.85,
+    }  # fmt: skip

@@ -1,0 +1,107 @@
+"""The docs: every snippet runs, the CLI reference is true, the pages build without a warning."""
+
+import doctest
+import importlib.util
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from typer.main import get_command
+
+import fieldmend as fm
+from fieldmend.cli.app import app
+
+ROOT = Path(__file__).parents[1]
+
+
+def script(path):
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[path.stem] = module  # dataclasses look their module up
+    spec.loader.exec_module(module)
+    return module
+
+
+snippets = script(ROOT / "docs" / "snippets.py")
+WITH_CONSOLE = [page for page in snippets.PAGES if "```console" in page.read_text("utf-8")]
+WITH_PYTHON = [page for page in snippets.PAGES if ">>> " in page.read_text("utf-8")]
+
+
+def named(page):
+    return page.name
+
+
+@pytest.mark.parametrize("page", WITH_CONSOLE, ids=named)
+def test_commands_print_what_the_page_says(page):
+    text, wrong = snippets.true_page(page)
+    assert not wrong, "\n".join([*wrong, "make snippets puts the true output there"])
+    assert text == page.read_text("utf-8")
+
+
+@pytest.mark.parametrize("page", WITH_PYTHON, ids=named)
+def test_python_prints_what_the_page_says(page, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    script(ROOT / "examples" / "make_readings.py").main(tmp_path)
+    flags = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
+    found = doctest.testfile(str(page), module_relative=False, optionflags=flags, encoding="utf-8")
+    assert found.attempted > 0
+    assert found.failed == 0
+
+
+def test_a_page_that_is_not_true_is_found(tmp_path):
+    page = tmp_path / "page.md"
+    page.write_text("```console\n$ echo one\none\n$ echo two\nthree\n```\n")
+    text, wrong = snippets.true_page(page)
+    assert len(wrong) == 1
+    assert text == "```console\n$ echo one\none\n$ echo two\ntwo\n```\n"
+
+
+def test_the_cli_reference_is_up_to_date():
+    page = script(ROOT / "docs" / "generate_cli.py")
+    assert page.PAGE.read_text("utf-8") == page.page(), "run make snippets"
+
+
+COMMANDS = get_command(app).commands
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_command_and_option_has_help(name):
+    command = COMMANDS[name]
+    assert command.help
+    assert f"fieldmend {name}" in command.help, "examples"
+    for parameter in command.params:
+        assert parameter.help, parameter.name
+
+
+def test_every_public_name_is_in_the_api():
+    page = (ROOT / "docs" / "api.md").read_text("utf-8")
+    for name in set(fm.__all__) - {"__version__"}:
+        assert re.search(rf"auto\w+:: (fieldmend\.)?{name}\b", page), name
+
+
+def test_links_between_pages_lead_somewhere():
+    for page in snippets.PAGES:
+        for target in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", page.read_text("utf-8")):
+            assert (page.parent / target).exists(), f"{page.name}: {target}"
+
+
+def test_every_page_is_listed_and_every_listed_page_is_there_or_to_come():
+    index = (ROOT / "docs" / "index.md").read_text("utf-8")
+    listed = {line for line in index.splitlines() if re.fullmatch(r"[a-z]+", line)}
+    pages = {page.stem for page in (ROOT / "docs").glob("*.md")} - {"index"}
+    assert pages - listed == set()
+    assert listed - pages <= {"auto", "faults", "flags", "report"}
+
+
+def test_the_pages_build_without_a_warning(tmp_path):
+    pytest.importorskip("sphinx")
+    done = subprocess.run(
+        [sys.executable, "-m", "sphinx", "-W", "--keep-going", "-q", "-b", "html",
+         str(ROOT / "docs"), str(tmp_path / "html"), "-d", str(tmp_path / "trees")],
+        capture_output=True, text=True, check=False, cwd=ROOT,
+        env={"PATH": "", "PYTHONPATH": str(Path(fm.__file__).parents[1])},
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "html" / "index.html").exists()
