@@ -10,6 +10,8 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import signal
+import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait
@@ -17,7 +19,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import islice
-from multiprocessing import get_context
+from multiprocessing import get_context, parent_process
 from pathlib import Path
 from typing import Any
 
@@ -155,7 +157,10 @@ def _results(open_: Mapping[str, Cell], folder: Path, jobs: int) -> Iterator[tup
         for key, cell in open_.items():
             yield key, _plain(measure(folder, cell))
         return
-    with _one_thread(), ProcessPoolExecutor(jobs, get_context("spawn")) as pool:
+    with (
+        _one_thread(),
+        ProcessPoolExecutor(jobs, get_context("spawn"), initializer=_dependent) as pool,
+    ):
         waiting = iter(open_.items())
         running = dict(_submitted(pool, folder, waiting, AHEAD * jobs))
         try:
@@ -167,6 +172,19 @@ def _results(open_: Mapping[str, Cell], folder: Path, jobs: int) -> Iterator[tup
                     yield key, _plain(future.result())
         finally:
             pool.shutdown(wait=False, cancel_futures=True)
+
+
+def _dependent() -> None:
+    """In a worker: interrupts are the parent's business, and without it there is no work."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+    def outlive_nobody() -> None:
+        parent = parent_process()
+        if parent is not None:
+            parent.join()
+            os._exit(1)
+
+    threading.Thread(target=outlive_nobody, daemon=True).start()
 
 
 def _submitted(

@@ -121,8 +121,9 @@ class Matrix:
         return found.hexdigest()[:16]
 
     def cut(self, slots: int, nodes: int) -> Matrix:
-        """The first slots and nodes only: for a quick look."""
-        part = (slice(slots), slice(nodes))
+        """Some slots from the middle and the first nodes: for a quick look."""
+        first = max(0, (len(self.values) - slots) // 2)
+        part = (slice(first, first + slots), slice(nodes))
         field = None if self.field is None else self.field[part]
         return Matrix(
             self.deployment, self.condition, self.values[part], self.simulated, field, self.start

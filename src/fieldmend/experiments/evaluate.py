@@ -35,7 +35,7 @@ def methods(*, with_peers: bool = True) -> dict[str, Recover]:
     if "auto" in METHODS:
         own["auto"] = lambda X: solved(X, method="auto").estimate
     own["ls"] = lambda X: solved(X, tol=1e-5).estimate
-    own["ls, debiased"] = lambda X: solved(X, tol=1e-5, debias=True).estimate
+    own["ls-debias"] = lambda X: solved(X, tol=1e-5, debias=True).estimate
     own["mc"] = lambda X: solved(X, method="mc", tol=1e-4).estimate
     own["srmf"] = lambda X: solved(X, method="srmf", tol=1e-4).estimate
     own["apg"] = lambda X: solved(X, method="apg", tol=1e-4).estimate
@@ -121,7 +121,7 @@ class Evaluation:
 
     def _own(self, ratios: Mapping[str, float]) -> str:
         """If another library's method is best, the best of ours too."""
-        ours = [name for name in ratios if not name.startswith("sklearn")]
+        ours = [name for name in ratios if not name.startswith("sklearn-")]
         if ours[0] == self.best():
             return ""
         return f"; the best that fieldmend has is {ours[0]} ({ratios[ours[0]]:.2f})"
@@ -203,8 +203,7 @@ def evaluate(  # noqa: PLR0913  (the options of the command)
     >>> sorted(str(row["method"]) for row in found.table())
     ['ls', 'straight line']
     """
-    chosen = _chosen(only, with_peers=with_peers)
-    _check(hide, rates, runs)
+    chosen = check(hide, rates, only, runs=runs, with_peers=with_peers)
     grid = source if isinstance(source, Grid) else _grid(source, slot, reading)
     say = progress or (lambda _, __: None)
     plan = [
@@ -231,7 +230,16 @@ def evaluate(  # noqa: PLR0913  (the options of the command)
     return Evaluation(rows, dict(grid.units), tuple(notes))
 
 
-def _chosen(only: Sequence[str] | None, *, with_peers: bool) -> dict[str, Recover]:
+def check(
+    hide: Sequence[str],
+    rates: Sequence[float],
+    only: Sequence[str] | None = None,
+    *,
+    runs: int = 1,
+    with_peers: bool = True,
+) -> dict[str, Recover]:
+    """The methods to compare, by title; what was asked for has to make sense."""
+    _check(hide, rates, runs)
     known = methods(with_peers=with_peers)
     if only is None:
         return {name: one for name, one in known.items() if name not in DEFAULT_OUT}

@@ -110,7 +110,9 @@ def _anomalies(rows: Table) -> str:
         at = range(1, len(mine) + 1)
         series.append(Series(name, at, ratios, style=i, joined=False))
     first = select(rows, settings="paper")
-    labels = [f"{SOURCES[str(r['deployment'])].title[0]}-{str(r['condition'])[:3]}" for r in first]
+    labels = [
+        f"{SOURCES[str(r['deployment'])].title[0]}-{str(r['condition'])[0].upper()}" for r in first
+    ]
     x = Axis("", bounds=(0.5, len(first) + 0.5), labels=labels)
     simulated = " (G: simulated)" if any(r["simulated"] == "yes" for r in first) else ""
     panel = Panel("", x, Axis("anomalies", percent=True), series)

@@ -21,7 +21,7 @@ def _own_gaps(observed: Mask, rate: float, seed: int) -> Mask:
     for step in range(200):
         if np.count_nonzero(hidden) >= wanted:
             break
-        new = hide(observed & ~hidden, seed + step)
+        new = hide(np.where(observed & ~hidden, 0.0, np.nan), seed + step)
         if not new.any():
             break
         hidden |= new

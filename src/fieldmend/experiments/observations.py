@@ -37,16 +37,21 @@ def measure(matrix: Matrix, *, way: str) -> list[Row]:
             "settings": way,
             "anomaly_ratio": ratio,
             "rank": rank,
-            "raw_for_90": diagnostics.values_for_energy(raw, share=SHARE).fraction,
-            "processed_for_90": diagnostics.values_for_energy(processed, share=SHARE).fraction,
+            "raw_for_90": _needed(raw),
+            "processed_for_90": _needed(processed),
             **_curves(raw, processed, way),
         }
     ]
 
 
+def _needed(array: FloatArray) -> float:
+    """The share of singular values that hold 90 % of the energy; none if L = 0 was found."""
+    return diagnostics.values_for_energy(array, share=SHARE).fraction if array.any() else 0.0
+
+
 def _curves(raw: FloatArray, processed: FloatArray, way: str) -> dict[str, str]:
     """Energy in the largest 1, 2, … singular values: as text, one cell of the table."""
-    if way != "paper":
+    if way != "paper" or not processed.any():
         return {}
     return {
         name: " ".join(f"{share:.4f}" for share in diagnostics.singular_energy(array))

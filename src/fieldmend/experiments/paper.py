@@ -19,9 +19,14 @@ from fieldmend.experiments.cells import Cell, Progress, Store, code_version, wor
 from fieldmend.experiments.data import Deployment, Matrix
 from fieldmend.experiments.figures import draw
 from fieldmend.experiments.page import claims_page, report
-from fieldmend.experiments.tables import Row, Table, from_csv, over_runs, to_csv
+from fieldmend.experiments.tables import Row, Table, from_csv, over_runs, to_csv, write_text
 
 QUICK_SIZE = (96, 24)  # slots, nodes
+# In the order of the page.
+TABLES = (
+    "data", "completion", "spectrum", "loss", "separation", "energy", "recovery", "detection",
+    "solver", "rate", "iterations", "bound", "conditions",
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -126,7 +131,7 @@ def _tables(rows: dict[str, list[Row]], deployments: tuple[Deployment, ...]) -> 
         "conditions": [row for row in theorems if "rho_r_needed" in row],
     }
     # As they will be read back: the page must not depend on digits that are not stored.
-    return {name: from_csv(to_csv(table)) for name, table in tables.items()}
+    return {name: from_csv(to_csv(tables[name])) for name in TABLES}
 
 
 def write(folder: Path, tables: dict[str, Table], made: dict[str, str]) -> tuple[Path, ...]:
@@ -136,12 +141,4 @@ def write(folder: Path, tables: dict[str, Table], made: dict[str, str]) -> tuple
     texts |= {f"figures/{name}.svg": text for name, text in figures.items()}
     texts["claims.md"] = claims_page(tables, list(figures))
     texts["report.html"] = report(tables, figures, made)
-    return tuple(_put(folder / name, text) for name, text in texts.items())
-
-
-def _put(path: Path, text: str) -> Path:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(path.name + ".part")
-    temporary.write_text(text, encoding="utf-8")
-    temporary.replace(path)
-    return path
+    return tuple(write_text(folder / name, text) for name, text in texts.items())

@@ -20,7 +20,7 @@ def installed() -> dict[str, Impute]:
     """Title → imputer."""
     if find_spec("sklearn") is None:
         return {}
-    return {"sklearn KNNImputer": _knn, "sklearn IterativeImputer": _iterative}
+    return {"sklearn-knn": _knn, "sklearn-iterative": _iterative}
 
 
 def _knn(X: FloatArray) -> FloatArray:

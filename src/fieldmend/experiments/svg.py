@@ -66,7 +66,7 @@ def figure(title: str, panels: Sequence[Panel], *, columns: int = 3, note: str =
     rows = -(-len(panels) // columns)
     wide, high = LEFT + WIDTH + RIGHT, TOP + HEIGHT + BOTTOM
     named = {s.name: s for panel in panels for s in panel.series if s.name}
-    width = max(columns * wide, 420)
+    width = max(columns * wide, 420, 40 + 8 * len(title))
     legend, lines = _legend(list(named.values()), width, rows * high + 30)
     height = rows * high + 38 + LEGEND * lines + (18 if note else 0)
     parts = [
@@ -76,9 +76,10 @@ def figure(title: str, panels: Sequence[Panel], *, columns: int = 3, note: str =
         f'<rect width="{width}" height="{height}" fill="#ffffff"/>',
         _text(width / 2, 18, title, size=14, bold=True),
     ]
+    shift = (width - columns * wide) / 2
     for i, panel in enumerate(panels):
         down, across = divmod(i, columns)
-        parts += _panel(panel, across * wide + LEFT, down * high + TOP + 18)
+        parts += _panel(panel, shift + across * wide + LEFT, down * high + TOP + 18)
     parts += legend
     if note:
         parts.append(_text(width / 2, height - 8, note, size=11))

@@ -55,6 +55,15 @@ def read_tables(folder: Path) -> dict[str, list[dict[str, Value]]]:
     }
 
 
+def write_text(path: Path, text: str) -> Path:
+    """Write a file whole or not at all; its folder is made."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    temporary = path.with_name(f"{path.name}.part")
+    temporary.write_text(text, encoding="utf-8")
+    temporary.replace(path)
+    return path
+
+
 def _value(cell: str) -> Value:
     for kind in (int, float):
         try:

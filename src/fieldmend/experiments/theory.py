@@ -129,6 +129,8 @@ def _pair(left: FloatArray, right: FloatArray) -> float:
 def conditions(matrix: Matrix) -> Row:
     """What the theorem asks of L and of the support of S, measured on a separated matrix."""
     found = separation(matrix)
+    if not found.low_rank.any():
+        return {**matrix.labels, "rank": 0}
     spread = diagnostics.incoherence(found.low_rank, found.rank)
     support = found.support & matrix.known
     even = diagnostics.support_uniformity(support, matrix.known)
