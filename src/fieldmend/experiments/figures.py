@@ -165,34 +165,32 @@ def _detection(rows: Table, title: str) -> str:
 
 
 def _rate(rows: Table) -> str:
-    series = [
-        Series(f"Table III, μ {kind}", column(mine, "k"), column(mine, "excess"),
-               style=i, marks=False)
-        for i, kind in enumerate(("fixed", "falling"))
-        if (mine := select(rows, mu=kind))
-    ]  # fmt: skip
-    fixed = select(rows, mu="fixed")
-    bound = column(fixed, "bound")
-    series.append(
-        Series("4‖X₁ − X*‖²/k²", column(fixed, "k"), bound, style=6, marks=False, dashed=True)
-    )
+    bound = ("4‖X₁ − X*‖²/k²", "bound")
+    series = _by_mu(rows, ("k", "excess"), "Table III", bound, marks=False)
     panel = Panel("", Axis("iteration k", log=True), Axis("F(X_k) − F(X*)", log=True), series)
     return figure("Theorem 2: convergence, simulated", [panel])
 
 
 def _iterations(rows: Table) -> str:
+    series = _by_mu(rows, ("epsilon", "iterations"), "needed", ("lemma", "lemma"), marks=True)
+    panel = Panel("", Axis("ε / F(X*)", log=True), Axis("iterations", log=True), series)
+    return figure("Lemma: iterations to ε, simulated", [panel])
+
+
+def _by_mu(
+    rows: Table, axes: tuple[str, str], name: str, bound: tuple[str, str], *, marks: bool
+) -> list[Series]:
+    """The columns `axes` for μ fixed and falling, and the bound (title, column), dashed."""
+    x, y = axes
     series = [
-        Series(f"needed, μ {kind}", column(mine, "epsilon"), column(mine, "iterations"), style=i)
+        Series(f"{name}, μ {kind}", column(mine, x), column(mine, y), style=i, marks=marks)
         for i, kind in enumerate(("fixed", "falling"))
         if (mine := select(rows, mu=kind))
     ]
     fixed = select(rows, mu="fixed")
-    lemma = column(fixed, "lemma")
-    series.append(
-        Series("lemma", column(fixed, "epsilon"), lemma, style=6, marks=False, dashed=True)
-    )
-    panel = Panel("", Axis("ε / F(X*)", log=True), Axis("iterations", log=True), series)
-    return figure("Lemma: iterations to ε, simulated", [panel])
+    title, limit = bound
+    line = Series(title, column(fixed, x), column(fixed, limit), style=6, marks=False, dashed=True)
+    return [*series, line]
 
 
 def _bound(rows: Table) -> str:

@@ -7,7 +7,9 @@ from os import PathLike
 from pathlib import Path
 
 from fieldmend.experiments import (
-    data,
+    data as datasets,
+)
+from fieldmend.experiments import (
     detection,
     motivation,
     observations,
@@ -41,7 +43,7 @@ class PaperRun:
 
 def run(
     out: str | PathLike[str],
-    data_folder: str | PathLike[str] | None = None,
+    data: str | PathLike[str] | None = None,
     *,
     quick: bool = False,
     jobs: int = 2,
@@ -54,7 +56,7 @@ def run(
     out
         Folder: ``tables/*.csv``, ``figures/*.svg``, ``claims.md``, ``report.html``, and ``cells/``,
         where finished work is kept: a run that was stopped goes on from there.
-    data_folder
+    data
         Where the data sets are (``data.txt``, ``ndbc*``, ``ctd*``, ``greenorbs*``, …); what is
         missing is simulated, and labelled so.
     quick
@@ -65,7 +67,7 @@ def run(
         Called with cells done, cells in all, and seconds.
     """
     folder = Path(out)
-    deployments = data.load(None if data_folder is None else Path(data_folder))
+    deployments = datasets.load(None if data is None else Path(data))
     if quick:
         deployments = tuple(_cut(one) for one in deployments)
     store = Store(folder / "cells")
@@ -114,7 +116,7 @@ def _tables(rows: dict[str, list[Row]], deployments: tuple[Deployment, ...]) -> 
     first, theorems = rows["motivation"], rows["theory"]
     energies = [row for row in first if "top" in row]
     tables: dict[str, Table] = {
-        "data": data.table(deployments),
+        "data": datasets.table(deployments),
         "completion": over_runs(
             [row for row in first if "error" in row], ("anomalies", "rate"), ("error",)
         ),
