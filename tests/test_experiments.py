@@ -586,6 +586,18 @@ def evaluation(errors):
     return evaluate.Evaluation(rows, {"t": "°C"})
 
 
+def test_gaps_of_several_draws_are_pooled_by_their_readings():
+    rows = [
+        {"condition": "t", "hide": "gaps", "rate": 0.9, "method": "ls", "run": run, "gap": gap,
+         "hidden": hidden, "mae": mae, "rmse": 2 * mae}
+        for run, gap, hidden, mae in [(0, "2–3", 30, 1.0), (1, "2–3", 10, 5.0), (0, "1", 7, 0.5)]
+    ]  # fmt: skip
+    short, long = evaluate.Evaluation(rows, {}).by_gap()
+    assert (short["gap"], short["hidden"]) == ("1", 7)
+    assert long["mae"] == pytest.approx((30 * 1 + 10 * 5) / 40)
+    assert long["rmse"] == pytest.approx(np.sqrt((30 * 4 + 10 * 100) / 40))
+
+
 def test_the_straight_line_may_win():
     found = evaluation({evaluate.LINE: (1.0, 1.0), "ls": (2.0, 8.0)})
     assert found.best() == evaluate.LINE
