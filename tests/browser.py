@@ -142,7 +142,9 @@ class Browser:
     def complaints(self):
         """Errors and warnings: console, uncaught exceptions, policy violations."""
         logged = [
-            p["args"] for p in self.of("Runtime.consoleAPICalled") if p["type"] in ("error", "warning")
+            p["args"]
+            for p in self.of("Runtime.consoleAPICalled")
+            if p["type"] in ("error", "warning")
         ]
         entries = [p["entry"]["text"] for p in self.of("Log.entryAdded")]
         return [*logged, *entries, *self.of("Runtime.exceptionThrown")]
@@ -154,4 +156,6 @@ class Browser:
 
     def print(self, file):
         """The page as PDF."""
-        file.write_bytes(base64.b64decode(self.call("Page.printToPDF", preferCSSPageSize=True)["data"]))
+        file.write_bytes(
+            base64.b64decode(self.call("Page.printToPDF", preferCSSPageSize=True)["data"])
+        )

@@ -66,10 +66,7 @@ class _Writer:
             self._condition(name, one)
 
     def _attributes(self) -> dict[str, str]:
-        from fieldmend import __version__
-
         names = ", ".join(self.recovery.conditions)
-        options = self.recovery.options
         # No clock in the history: the same input gives the same bytes.
         return {
             "Conventions": "CF-1.11",
@@ -77,7 +74,7 @@ class _Writer:
             "title": f"Recovered readings of {self.nodes} stations: {names}",
             "institution": "not stated",
             "source": "sensor network readings, lost ones recovered and false ones flagged",
-            "history": f"fieldmend {__version__}: method {options.method}, seed {options.seed}",
+            "history": self.recovery.made_by,
             "references": "An LS-Decomposition Approach for Robust Data Recovery in Wireless "
             "Sensor Networks; QARTOD flags (IOOS)",
             "comment": "v is the reading as it arrived and is never changed; v_estimate, "

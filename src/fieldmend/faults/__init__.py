@@ -1,6 +1,20 @@
-"""From anomalies to episodes: which node, from when to when, and what kind of fault."""
+"""From readings to faults: lasting ones masked, single ones flagged, all grouped and explained.
 
-from fieldmend.faults.episodes import Context, Episode, classify
-from fieldmend.faults.spikes import spikes, spread
+Arrays are slots × nodes, NaN = not observed. See `docs/faults.md` for what each test asks.
+"""
 
-__all__ = ["Context", "Episode", "classify", "spikes", "spread"]
+from fieldmend.faults.episodes import classify, confidence, kinds, spread
+from fieldmend.faults.labels import Context, Episode
+from fieldmend.faults.lasting import persistent
+from fieldmend.faults.singles import spikes
+
+__all__ = [
+    "Context",
+    "Episode",
+    "classify",
+    "confidence",
+    "kinds",
+    "persistent",
+    "spikes",
+    "spread",
+]

@@ -64,28 +64,55 @@ def kind_of(cells: Sequence[str], file: str) -> str:
     return "day first" if first > 12 else "month first"
 
 
-def text_sql(kind: str, cell: str) -> tuple[str, str]:
+def text_sql(kind: str, cell: str, sampled: Sequence[str] = ()) -> tuple[str, str]:
     """SQL for microseconds and for `stamp`, from a text cell that has been trimmed."""
     if kind == "epoch":
         number = f"TRY_CAST({cell} AS DOUBLE)"
         whole = f"TRY_CAST({cell} AS HUGEINT)"
         return _epoch_sql(number, f"CASE WHEN contains({cell}, '.') THEN NULL ELSE {whole} END")
     if kind == "iso":
-        # The cast to TIMESTAMPTZ takes a naive stamp as UTC (the session's zone) and heeds an
-        # offset; the cast to TIMESTAMP would drop the offset.
-        # Begins with a digit (":" is the letter after "9"): "now" and "infinity" are no stamps.
-        digit = f"{cell} >= '0' AND {cell} < ':'"
-        parsed = f"CASE WHEN {digit} THEN TRY_CAST({cell} AS TIMESTAMPTZ) END"
-        tail = f"substr({cell}, 12)"
-        zoned = (
-            f"CASE WHEN suffix({cell}, 'Z') THEN {ZONED} WHEN strlen({cell}) <= 16 THEN {NAIVE} "
-            f"WHEN NOT right({cell}, 1) BETWEEN '0' AND '9' OR contains({tail}, '+') "
-            f"OR contains({tail}, '-') THEN {ZONED} ELSE {NAIVE} END"
-        )
-        return f"epoch_us({parsed})", zoned
+        return _iso_sql(cell, shape_of(sampled))
     formats = ", ".join(f"'{f}'" for f in FORMATS[kind])
     stamp = f"CASE WHEN suffix({cell}, 'Z') THEN {ZONED} ELSE {NAIVE} END"
     return f"epoch_us(TRY_STRPTIME({cell}, [{formats}]))", stamp
+
+
+def shape_of(cells: Sequence[str]) -> str:
+    """The commonest shape of ISO stamps, as a pattern for LIKE; empty if it has none.
+
+    Examples
+    --------
+    >>> shape_of(["2024-01-31T12:00:00Z", "2024-01-31T12:10:00Z"])
+    '____-__-__T__:__:__Z'
+    """
+    shapes = Counter(re.sub(r"[0-9]", "_", cell) for cell in cells)
+    best = shapes.most_common(1)[0][0] if shapes else ""
+    return best if re.fullmatch(r"____[-/]__[-/]__[T ]__:__(:__(\.___(___)?)?)?Z?", best) else ""
+
+
+def _iso_sql(cell: str, shape: str) -> tuple[str, str]:
+    """Stamps of the usual shape by the fast way, all others by the careful one."""
+    # Ends with a letter, or has a sign after the hours. The cast to TIMESTAMP drops a zone.
+    zoned = (
+        f"(NOT right({cell}, 1) BETWEEN '0' AND '9' OR contains({cell}, '+') "
+        f"OR {cell} LIKE '%:%-%')"
+    )
+    naive = f"epoch_us(TRY_CAST({cell} AS TIMESTAMP))"
+    # Begins with a digit (":" is the letter after "9"): "epoch" and "infinity" are no stamps.
+    micros = (
+        f"CASE WHEN {cell} >= '0' AND {cell} < ':' THEN CASE WHEN {zoned} "
+        f"THEN epoch_us(TRY_CAST({cell} AS TIMESTAMPTZ)) ELSE {naive} END END"
+    )
+    stamp = f"CASE WHEN {zoned} THEN {ZONED} ELSE {NAIVE} END"
+    if not shape:
+        return micros, stamp
+    code = ZONED if shape.endswith("Z") else NAIVE
+    # "…:5Z" has the shape of "…:05": the end must be what the shape says.
+    usual = f"{cell} LIKE '{shape}'" + ("" if code == ZONED else f" AND NOT suffix({cell}, 'Z')")
+    return (
+        f"CASE WHEN {usual} THEN {naive} ELSE {micros} END",
+        f"CASE WHEN {usual} THEN {code} ELSE {stamp} END",
+    )
 
 
 def number_sql(cell: str) -> tuple[str, str]:

@@ -1,8 +1,8 @@
 """One pass of DuckDB over each source: every row into the table `r`, good or bad, in order.
 
-`r` holds, per row: f (which source), node, kind (the variable of long records, else ''), unit, t
-(µs), stamp (how the time was written), the place, v0, v1, … (the readings) and bad: NULL, or a
-letter for why the row is set aside, with the cell that was wrong.
+`r` holds, per row: node, kind and unit (of long records), t (µs), stamp (how the time was written),
+the place, v0, v1, … (the readings) and bad: NULL, or a letter for why the row is set aside, with
+the cell that was wrong. A row's place in it says which source and line it came from.
 """
 
 import re
@@ -39,23 +39,25 @@ class Plan:
     """Naive stamps are local time, by the table `zone`."""
 
 
-def create(con: "duckdb.DuckDBPyConnection", width: int, places: Sequence[str]) -> None:
+def create(
+    con: "duckdb.DuckDBPyConnection", width: int, places: Sequence[str], *, long: bool
+) -> None:
     """The table `r`, empty."""
+    kind = "kind VARCHAR, unit VARCHAR, " if long else ""
     place = "".join(f", p_{name} DOUBLE" for name in places)
     values = "".join(f", v{i} DOUBLE" for i in range(width))
     con.execute(
-        "CREATE TABLE r (f INTEGER, node VARCHAR, kind VARCHAR, unit VARCHAR, t BIGINT, "
-        f"stamp TINYINT{place}{values}, bad VARCHAR)"
+        f"CREATE TABLE r (node VARCHAR, {kind}t BIGINT, stamp TINYINT{place}{values}, bad VARCHAR)"
     )
 
 
-def load(con: "duckdb.DuckDBPyConnection", number: int, plan: Plan) -> int:
+def load(con: "duckdb.DuckDBPyConnection", plan: Plan) -> int:
     """Append a source's rows to `r`; how many rows of it were read, bad ones included."""
     import duckdb
 
     stage = plan.stage
     before = _count(con)
-    sql, params = insert_sql(number, plan)
+    sql, params = insert_sql(plan)
     try:
         if stage.batches is None:
             con.execute(sql, params)
@@ -78,16 +80,16 @@ def _count(con: "duckdb.DuckDBPyConnection") -> int:
     return int(row[0]) if row else 0
 
 
-def insert_sql(number: int, plan: Plan) -> tuple[str, dict[str, Any]]:
+def insert_sql(plan: Plan) -> tuple[str, dict[str, Any]]:
     """The one statement that reads, parses and judges the rows of a source."""
     stage, roles = plan.stage, plan.roles
     params: dict[str, Any] = dict(stage.params)
     params["tokens"] = sorted(plan.missing_text)
     micros, stamp, written = _time(stage, roles)
     inner = [f"{_node(stage, roles, params)} AS node", f"{written} AS tx"]
-    kind = f"trim(CAST(c{roles.variable} AS VARCHAR))" if roles.variable is not None else "''"
-    unit = f"trim(CAST(c{roles.unit} AS VARCHAR))" if roles.unit is not None else "NULL"
-    inner += [f"{kind} AS kind", f"{unit} AS unit"]
+    if roles.variable is not None:
+        unit = f"trim(CAST(c{roles.unit} AS VARCHAR))" if roles.unit is not None else "NULL"
+        inner += [f"trim(CAST(c{roles.variable} AS VARCHAR)) AS kind", f"{unit} AS unit"]
     inner += [f"{_number(stage, c)} AS p_{name}" for name, c in roles.places.items()]
     for column, v in plan.slots.items():
         inner += [f"{_number(stage, column)} AS n{v}", f"c{column} AS s{v}"]
@@ -104,7 +106,8 @@ def insert_sql(number: int, plan: Plan) -> tuple[str, dict[str, Any]]:
         join = " ASOF LEFT JOIN zone ON q.us >= zone.start"
         shift = f"CASE WHEN stamp = {clock.NAIVE} THEN zone.shift ELSE 0 END"
         doubtful = f"stamp = {clock.NAIVE} AND zone.doubtful"
-    outer = [f"{number} AS f", "node", "kind", "unit", f"us - {shift} AS t", "stamp"]
+    outer = ["node", f"us - {shift} AS t", "stamp"]
+    outer += ["kind", "unit"] if roles.variable is not None else []
     outer += [
         f"CASE WHEN isfinite(p_{name}) THEN p_{name} END AS p_{name}" for name in roles.places
     ]
@@ -157,7 +160,7 @@ def _time(stage: Stage, roles: Roles) -> tuple[str, str, str]:
         " ".join((row[c] or "").strip() for c in roles.time) for row in stage.sample
         if all(c < len(row) and row[c] for c in roles.time)
     ]  # fmt: skip
-    micros, stamp = clock.text_sql(clock.kind_of(sampled, stage.name), "tx")
+    micros, stamp = clock.text_sql(clock.kind_of(sampled, stage.name), "tx", sampled)
     return micros, stamp, written
 
 
@@ -251,9 +254,7 @@ def _structural(con: "duckdb.DuckDBPyConnection", stage: Stage) -> list[Reject]:
     return out
 
 
-def lines_of(
-    con: "duckdb.DuckDBPyConnection", stage: Stage, ordinals: Sequence[int], base: int
-) -> dict[int, int]:
+def lines_of(stage: Stage, ordinals: Sequence[int]) -> dict[int, int]:
     """The line in its file of rows given by their ordinal within the source."""
     wanted = sorted(set(ordinals))
     if stage.text is None:

@@ -1,10 +1,12 @@
 """Where the nodes are: from a file of positions, or from the rows themselves."""
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-from fieldmend.records.columns import NODE, PLACE, TIME, VALUE, Roles, clean, first_of
-from fieldmend.records.sources import Stage
+from fieldmend.records.columns import NODE, PLACE, TIME, VALUE, Roles, clean, first_of, listing
+from fieldmend.records.errors import InputError
+from fieldmend.records.sources import Chosen, Stage, stages
 
 if TYPE_CHECKING:
     import duckdb
@@ -37,6 +39,25 @@ def read_places(
         for row in rows
         if row[0] and any(value is not None for value in row[1:])
     }
+
+
+def given_places(
+    locations: Any, con: "duckdb.DuckDBPyConnection", work: Path
+) -> dict[str, dict[str, float]]:
+    """Node → place of `locations`: a mapping, a file or a frame."""
+    if isinstance(locations, Mapping):
+        return {str(node): dict(place) for node, place in locations.items()}
+    found: dict[str, dict[str, float]] = {}
+    for stage in stages(locations, Chosen(), con, work):
+        places = read_places(stage, con)
+        if places is None:
+            raise InputError(
+                f"it holds no positions; found: {listing(stage.names)}",
+                file=stage.name,
+                hint="Columns wanted: node, and lat, lon or x, y",
+            )
+        found |= places
+    return found
 
 
 def row_places(

@@ -1,29 +1,41 @@
 """After loading: time zones that agree, clocks that went wrong, rows that came twice."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from fieldmend.records import clock
 from fieldmend.records.errors import InputError, shown
+from fieldmend.records.filling import Frame, stretches
+from fieldmend.records.ordering import repeated
 from fieldmend.records.sources import one
 
 if TYPE_CHECKING:
     import duckdb
 
-PART = 4_000_000  # rows that are grouped at once: bounds the memory of a GROUP BY
 ON_DUPLICATE = ("mean", "first", "last", "error")
 Where = Callable[[Sequence[int]], list[str]]
 """Row ids of `r` → "file, line n" for messages."""
 
 
-def check_zones(con: "duckdb.DuckDBPyConnection", tz: str | None, where: Where) -> list[str]:
-    """Refuse naive stamps beside zoned ones; say how the time was written."""
-    rows = con.execute(
-        "SELECT f, stamp, count(*), min(rowid) FROM r WHERE t IS NOT NULL AND "
-        "(bad IS NULL OR bad[1] NOT IN ('t', 'c', 'h', 'j')) GROUP BY f, stamp ORDER BY f, stamp"
-    ).fetchall()
+def check_zones(
+    con: "duckdb.DuckDBPyConnection", bases: Sequence[int], tz: str | None, where: Where
+) -> list[str]:
+    """Refuse naive stamps beside zoned ones; say how the time was written.
+
+    `bases` holds the first row of each source in `r`.
+    """
+    rows = []
+    for f, (low, high) in enumerate(pairwise([*bases, 2**62])):
+        found = con.execute(
+            f"SELECT stamp, count(*), min(rowid) FROM r WHERE rowid >= {low} AND rowid < {high} "
+            "AND t IS NOT NULL AND (bad IS NULL OR bad[1] NOT IN ('t', 'c', 'h', 'j')) "
+            "GROUP BY stamp ORDER BY stamp"
+        ).fetchall()
+        rows += [(f, *row) for row in found]
     seen: dict[int, tuple[int, int]] = {}
     for _, stamp, count, first in rows:
         n, earliest = seen.get(stamp, (0, first))
@@ -85,13 +97,6 @@ def set_clocks_aside(con: "duckdb.DuckDBPyConnection") -> None:
     )
 
 
-def parts(low: int, high: int, rows: int) -> Iterator[tuple[int, int]]:
-    """Stretches of time, half open, of about PART rows each if rows are even in time."""
-    count = max(1, -(-rows // PART))
-    edges = [low + (high + 1 - low) * i // count for i in range(count + 1)]
-    yield from pairwise(edges)
-
-
 @dataclass(frozen=True)
 class Twice:
     """What came twice."""
@@ -104,7 +109,12 @@ class Twice:
 
 
 def settle_duplicates(
-    con: "duckdb.DuckDBPyConnection", width: int, on_duplicate: str, where: Where
+    con: "duckdb.DuckDBPyConnection",
+    width: int,
+    on_duplicate: str,
+    where: Where,
+    *,
+    kinds: int,
 ) -> Twice:
     """One row per node, time and variable: its rows in `r` get `bad = '='`, `extra` the result.
 
@@ -112,50 +122,66 @@ def settle_duplicates(
     duplicates and stay.
     """
     columns = [f"v{i}" for i in range(width)]
-    con.execute("CREATE TABLE extra AS SELECT * FROM r LIMIT 0")
-    con.execute("CREATE TABLE twice (node VARCHAR, kind VARCHAR, t BIGINT, n BIGINT, differs BOOL)")
-    bounds = one(con, "SELECT min(t), max(t), count(*) FROM r WHERE bad IS NULL")
-    if not bounds[2]:
-        return Twice()
-    con.execute(
-        "CREATE TABLE names AS SELECT node, CAST(row_number() OVER (ORDER BY node) AS INTEGER) "
-        "AS id FROM (SELECT DISTINCT node FROM r WHERE bad IS NULL)"
-    )
-    for low, high in parts(*bounds):
-        con.execute(
-            "INSERT INTO twice (node, kind, t, n) SELECT node, kind, t, n FROM ("
-            "SELECT id, kind, t, count(*) AS n FROM r JOIN names USING (node) "
-            "WHERE bad IS NULL AND t >= $low AND t < $high "
-            "GROUP BY id, kind, t HAVING count(*) > 1) JOIN names USING (id)",
-            {"low": low, "high": high},
-        )
-    row = one(con, "SELECT count(*) FROM twice")
-    if not row[0]:
-        return Twice()
-    return _resolve(con, columns, on_duplicate, where)
+    sound = "(SELECT * FROM r WHERE bad IS NULL)"
+    low, high = one(con, f"SELECT min(t), max(t) FROM {sound}")
+    found = False
+    for start, stop in stretches(con, sound, Frame(low, 1, high - low + 1, 0), 1):
+        found |= _mark(con, columns, low + start, low + stop, kinds)
+    return _resolve(con, columns, on_duplicate, where, long=kinds > 0) if found else Twice()
 
 
-def _resolve(
-    con: "duckdb.DuckDBPyConnection", columns: Sequence[str], on_duplicate: str, where: Where
-) -> Twice:
+def _mark(
+    con: "duckdb.DuckDBPyConnection", columns: Sequence[str], low: int, high: int, kinds: int
+) -> bool:
+    """What comes more than once in a stretch of time goes into `groups`; whether there is any."""
+    series = f"CAST(id AS BIGINT) * {kinds} + kind_id" if kinds else "CAST(id AS BIGINT)"
+    join = "JOIN kind_label USING (kind)" if kinds else ""
+    keys = "node, kind, t" if kinds else "node, t"
+    edges = {"low": low, "high": high}
+    rows = con.execute(
+        f"SELECT {series} AS series, t FROM r JOIN label USING (node) {join} "
+        "WHERE bad IS NULL AND t >= $low AND t < $high",
+        edges,
+    ).fetchnumpy()
+    found, t = repeated(np.asarray(rows["series"]), np.asarray(rows["t"]))
+    if not len(t):
+        return False
+    con.register("again", {"series": found, "t": t})
     clash = " OR ".join(f"count({c}) > 1" for c in columns)
     differs = " OR ".join(f"count(DISTINCT {c}) > 1" for c in columns)
     nothing = " AND ".join(f"count({c}) = 0" for c in columns)
     con.execute(
-        "CREATE TABLE groups AS SELECT node, kind, t, count(*) AS n, "
-        f"({differs}) AS differs, list(r.rowid ORDER BY r.rowid) AS ids "
-        f"FROM r SEMI JOIN twice USING (node, kind, t) WHERE bad IS NULL "
-        f"GROUP BY node, kind, t HAVING ({clash}) OR ({nothing})"
+        f"CREATE TABLE IF NOT EXISTS groups AS SELECT {keys}, 0 AS n, false AS differs, "
+        "[rowid] AS ids FROM r LIMIT 0"
     )
+    con.execute(
+        f"INSERT INTO groups SELECT {keys}, count(*), ({differs}), min(row, 2) FROM ("
+        f"SELECT *, r.rowid AS row, {series} AS series FROM r JOIN label USING (node) {join} "
+        "WHERE bad IS NULL AND t >= $low AND t < $high) SEMI JOIN again USING (series, t) "
+        f"GROUP BY {keys} HAVING ({clash}) OR ({nothing})",
+        edges,
+    )
+    con.unregister("again")
+    return True
+
+
+def _resolve(
+    con: "duckdb.DuckDBPyConnection",
+    columns: Sequence[str],
+    on_duplicate: str,
+    where: Where,
+    *,
+    long: bool,
+) -> Twice:
     found = one(con, "SELECT coalesce(sum(n - 1), 0), count(*) FILTER (WHERE differs) FROM groups")
     first = one(con, "SELECT ids, node, t FROM groups WHERE differs ORDER BY ids[1] LIMIT 1")
     example = ""
     if first:
-        places = where(first[0][:2])
+        places = where(first[0])
         example = f"node {shown(first[1])} at {clock.stamped(first[2])}: {' and '.join(places)}"
         if on_duplicate == "error":
             raise InputError(
-                f"{found[1]} times have readings that differ, first {example}",
+                f"{found[1]:,} times have readings that differ, first {example}",
                 hint="Choose with on_duplicate= mean, first or last (--on-duplicate)",
             )
     taken = {
@@ -165,13 +191,13 @@ def _resolve(
         "last": "last({c} ORDER BY r.rowid) FILTER (WHERE {c} IS NOT NULL)",
     }[on_duplicate if on_duplicate != "error" else "first"]
     values = ", ".join(f"{taken.format(c=c)} AS {c}" for c in columns)
+    keys = "node, kind, t" if long else "node, t"
+    con.execute("CREATE TABLE extra AS SELECT * EXCLUDE (bad) FROM r LIMIT 0")
     con.execute(
-        f"INSERT INTO extra BY NAME SELECT min(f) AS f, node, kind, t, {values} "
-        "FROM r SEMI JOIN groups USING (node, kind, t) WHERE bad IS NULL GROUP BY node, kind, t"
+        f"INSERT INTO extra BY NAME SELECT {keys}, {values} "
+        f"FROM r SEMI JOIN groups USING ({keys}) WHERE bad IS NULL GROUP BY {keys}"
     )
-    con.execute(
-        "UPDATE r SET bad = '=' FROM groups WHERE r.bad IS NULL AND r.node = groups.node "
-        "AND r.kind = groups.kind AND r.t = groups.t"
-    )
+    same = " AND ".join(f"r.{key} = groups.{key}" for key in keys.split(", "))
+    con.execute(f"UPDATE r SET bad = '=' FROM groups WHERE r.bad IS NULL AND {same}")
     con.execute("DROP TABLE groups")
     return Twice(int(found[0]), int(found[1]), example)

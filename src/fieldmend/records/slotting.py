@@ -1,26 +1,27 @@
 """From records to the grid: the slot length, and one value per node and slot.
 
-Slots are anchored to 1970 UTC, closed on the left, labelled by their left edge. DuckDB groups the
-rows, a stretch of time after the other, so that memory holds one stretch and the grid.
+Slots are anchored to 1970 UTC, closed on the left, labelled by their left edge.
 """
 
 import math
 import re
-from dataclasses import dataclass, replace
+from collections.abc import Iterator
+from dataclasses import replace
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from fieldmend.grid import Grid
+from fieldmend.records import filling
 from fieldmend.records.clock import stamped
 from fieldmend.records.errors import InputError, shown
-from fieldmend.records.settling import parts
+from fieldmend.records.filling import VALUES, Array, Frame
+from fieldmend.records.ordering import median_step
 from fieldmend.records.sources import one
+from fieldmend.records.twins import twins
 
 if TYPE_CHECKING:
-    import duckdb
-
     from fieldmend.records.reading import Records
 
 SECOND = 1_000_000
@@ -39,37 +40,34 @@ ROUND = sorted(
 )
 SLACK = 0.1
 MAX_STRETCH = 50
-MAX_CELLS = 1_500_000_000
 SPARSE = 0.2
 STEPS_FROM = 3_000_000  # rows that the slot length is found from
-VALUES = {
-    "mean": "avg({v})",
-    "median": "median({v})",
-    "first": "arg_min({v}, t) FILTER (WHERE {v} IS NOT NULL)",
-    "last": "arg_max({v}, t) FILTER (WHERE {v} IS NOT NULL)",
-    "random": "arg_min({v}, hash(t, id, kind, $seed)) FILTER (WHERE {v} IS NOT NULL)",
-}
 
 
 def build(records: "Records", slot: Any, slot_value: str, seed: int) -> Grid:
     """The grid of the records."""
     if slot_value not in VALUES:
         raise InputError(f"slot_value={shown(slot_value)!r}", hint="One of " + ", ".join(VALUES))
-    con = records.con
-    row = one(con, "SELECT min(t), max(t), count(*) FROM used")
+    row = one(records.con, "SELECT min(t), max(t), count(*) FROM used")
     low, high, rows = (int(cell) for cell in row)
     length, said = (
         (microseconds(slot), "given") if slot is not None else found(records, low, high, rows)
     )
-    frame = _Frame(low // length * length, length, high // length - low // length + 1)
+    slots = high // length - low // length + 1
+    frame = Frame(low // length * length, length, slots, len(records.nodes))
     _refuse_stretch(records, frame, low, high)
-    _refuse_size(records, frame)
-    values = _filled(records, frame, rows, VALUES[slot_value], seed)
-    warnings = _sparse(records, values, frame)
+    values, notes = filling.arrays(
+        records.conditions, frame, rows * (frame.nodes if records.matrix else 1)
+    )
+    counts = _fill(records, values, frame, slot_value, seed)
     origin = replace(
         records.origin,
-        notes=(*records.origin.notes, f"slot {in_words(length)}, {said}"),
-        warnings=(*records.origin.warnings, *warnings),
+        notes=(*records.origin.notes, f"slot {in_words(length)}, {said}", *notes),
+        warnings=(
+            *records.origin.warnings,
+            *_sparse(max(counts.values()), frame),
+            *twins(values, records.nodes),
+        ),
     )
     return Grid(
         values=values,
@@ -82,11 +80,60 @@ def build(records: "Records", slot: Any, slot_value: str, seed: int) -> Grid:
     )
 
 
-@dataclass(frozen=True)
-class _Frame:
-    start: int
-    slot: int
-    slots: int
+def _fill(
+    records: "Records", values: dict[str, Array], frame: Frame, slot_value: str, seed: int
+) -> dict[str, int]:
+    """Fill the arrays; how many readings each condition has in the grid."""
+    width = len(records.nodes) if records.matrix else 1 if records.long else len(values)
+    counts = dict.fromkeys(values, 0)
+    for low, high in filling.stretches(records.con, "used", frame, -(-width // 4)):
+        found = _rows(records, frame, low, high, width)
+        t, node = found["t"], found["id"]
+        key = filling.shuffled(t, node, seed) if slot_value == "random" else t
+        base = ((t - frame.start) // frame.slot - low) * frame.nodes
+        cells = (high - low) * frame.nodes
+        for name, seen, cell, v in _series(records, found, base):
+            block = np.full(cells, np.nan)
+            if len(v):
+                block = VALUES[slot_value](cell, v, key[seen], cells)
+            counts[name] += int(np.count_nonzero(~np.isnan(block)))
+            values[name][low:high] = block.reshape(-1, frame.nodes)
+    return counts
+
+
+def _rows(records: "Records", frame: Frame, low: int, high: int, width: int) -> dict[str, Array]:
+    """The rows of a stretch of slots, nodes and kinds as numbers."""
+    kind = "kind_id, " if records.long else ""
+    picked = ", ".join(f"v{i}" for i in range(width))
+    join = " JOIN kind_label USING (kind)" if records.long else ""
+    arrays = records.con.execute(
+        f"SELECT id, {kind}t, {picked} FROM used JOIN label USING (node){join} "
+        "WHERE t >= $low AND t < $high",
+        {"low": frame.start + low * frame.slot, "high": frame.start + high * frame.slot},
+    ).fetchnumpy()
+    return {
+        name: np.ma.filled(array, np.nan) if name[0] == "v" else np.asarray(array)
+        for name, array in arrays.items()
+    }
+
+
+def _series(
+    records: "Records", found: dict[str, Array], base: Array
+) -> Iterator[tuple[str, Array, Array, Array]]:
+    """Per condition: the rows that have a reading of it, their cells, and the readings."""
+    if records.matrix:  # every column is a node
+        readings = np.stack([found[f"v{i}"] for i in range(len(records.nodes))], axis=1)
+        seen, node = np.nonzero(~np.isnan(readings))
+        yield records.conditions[0], seen, base[seen] + node, readings[seen, node]
+        return
+    cell = base + found["id"]
+    for i, name in enumerate(records.conditions):
+        v = found["v0" if records.long else f"v{i}"]
+        there = ~np.isnan(v)
+        if records.long:
+            there &= found["kind_id"] == records.kinds[name]
+        seen = np.flatnonzero(there)
+        yield name, seen, cell[seen], v[seen]
 
 
 def microseconds(slot: Any) -> int:
@@ -128,13 +175,12 @@ def in_words(length: int) -> str:
 
 def found(records: "Records", low: int, high: int, rows: int) -> tuple[int, str]:
     """The slot length: the median over nodes of the median step between a node's readings."""
-    con = records.con
     step = None
     if rows > STEPS_FROM:  # a stretch of time that holds enough
         start = low + (high - low) * 2 // 5
-        step = _median_step(con, start, start + (high - low) * STEPS_FROM // rows)
+        step = _step(records, start, start + (high - low) * STEPS_FROM // rows)
     if step is None:
-        step = _median_step(con, low, high)
+        step = _step(records, low, high)
     if step is None:
         return 60 * SECOND, "taken for want of two readings of one node"
     near = min(ROUND, key=lambda length: abs(math.log(length / step)))
@@ -142,16 +188,16 @@ def found(records: "Records", low: int, high: int, rows: int) -> tuple[int, str]
     return length, f"found: a node's readings come every {in_words(_three_digits(step))} (median)"
 
 
-def _median_step(con: "duckdb.DuckDBPyConnection", low: int, high: int) -> float | None:
-    row = one(
-        con,
-        # The discrete median is a step that was seen, not the middle of two.
-        "SELECT quantile_disc(step, 0.5) FROM (SELECT quantile_disc(step, 0.5) AS step FROM ("
-        "SELECT node, kind, t - lag(t) OVER (PARTITION BY node, kind ORDER BY t) AS step FROM used "
-        "WHERE t BETWEEN $low AND $high) WHERE step > 0 GROUP BY node, kind)",
+def _step(records: "Records", low: int, high: int) -> int | None:
+    kind, join = ("", "")
+    if records.long:
+        kind, join = f" * {len(records.kinds)} + kind_id", " JOIN kind_label USING (kind)"
+    rows = records.con.execute(
+        f"SELECT id{kind} AS series, t FROM used JOIN label USING (node){join} "
+        f"WHERE t BETWEEN $low AND $high LIMIT {2 * STEPS_FROM}",
         {"low": low, "high": high},
-    )
-    return None if row[0] is None else float(row[0])
+    ).fetchnumpy()
+    return median_step(np.asarray(rows["series"]), np.asarray(rows["t"]))
 
 
 def _three_digits(step: float) -> int:
@@ -159,7 +205,7 @@ def _three_digits(step: float) -> int:
     return int(max(1, round(step / scale) * scale))
 
 
-def _refuse_stretch(records: "Records", frame: _Frame, low: int, high: int) -> None:
+def _refuse_stretch(records: "Records", frame: Frame, low: int, high: int) -> None:
     row = one(
         records.con,
         "SELECT median(span) FROM (SELECT max(t) - min(t) AS span FROM used GROUP BY node "
@@ -175,77 +221,8 @@ def _refuse_stretch(records: "Records", frame: _Frame, low: int, high: int) -> N
         )
 
 
-def _refuse_size(records: "Records", frame: _Frame) -> None:
-    cells = frame.slots * len(records.nodes) * len(records.conditions)
-    if cells > MAX_CELLS:
-        raise InputError(
-            f"slots of {in_words(frame.slot)} make {frame.slots:,} slots × {len(records.nodes):,} "
-            f"nodes × {len(records.conditions)} conditions, {cells * 8 / 1e9:,.0f} GB",
-            hint="Choose a longer slot (--slot), or fewer conditions",
-        )
-
-
-def _filled(
-    records: "Records", frame: _Frame, rows: int, taken: str, seed: int
-) -> dict[str, np.ndarray[Any, np.dtype[np.float64]]]:
-    con = records.con
-    shape = (frame.slots, len(records.nodes))
-    values = {name: np.full(shape, np.nan) for name in records.conditions}
-    _labels(con, records)
-    width = len(records.nodes) if records.matrix else 1 if records.long else len(values)
-    picked = ", ".join(f"{taken.format(v=f'v{i}')} AS v{i}" for i in range(width))
-    sql = (
-        f"SELECT id, kind_id, (t - $start) // $slot AS s, {picked} FROM used "
-        "JOIN label USING (node) JOIN kind_label USING (kind) "
-        "WHERE t >= $low AND t < $high GROUP BY id, kind, kind_id, s"
-    )
-    threads = one(con, "SELECT current_setting('threads')")
-    # Threads add up in an order of their own, and a mean must not depend on it.
-    con.execute("SET threads = 1")
-    try:
-        for low, high in parts(0, frame.slots - 1, rows):
-            edges = {"low": frame.start + low * frame.slot, "high": frame.start + high * frame.slot}
-            params: dict[str, Any] = {"start": frame.start, "slot": frame.slot, **edges}
-            if "$seed" in sql:
-                params["seed"] = seed
-            _scatter(con.execute(sql, params).fetchnumpy(), values, records, width)
-    finally:
-        con.execute(f"SET threads = {threads[0]}")
-    return values
-
-
-def _labels(con: "duckdb.DuckDBPyConnection", records: "Records") -> None:
-    nodes = records.nodes
-    if records.matrix:
-        nodes = tuple(row[0] for row in con.execute("SELECT DISTINCT node FROM used").fetchall())
-    kinds = records.conditions if records.long else ("",)
-    for table, column, labels in (("label", "node", nodes), ("kind_label", "kind", kinds)):
-        ids = "id" if table == "label" else "kind_id"
-        cells = np.empty(len(labels), dtype=object)
-        cells[:] = labels
-        con.register("given", {column: cells, ids: np.arange(len(labels), dtype=np.int32)})
-        con.execute(f"CREATE OR REPLACE TABLE {table} AS SELECT * FROM given")
-        con.unregister("given")
-
-
-def _scatter(found: dict[str, Any], values: dict[str, Any], records: "Records", width: int) -> None:
-    slots, ids, kinds = found["s"], found["id"], found["kind_id"]
-    for i in range(width):
-        column = np.ma.filled(found[f"v{i}"].astype(np.float64), np.nan)
-        if records.matrix:
-            seen = np.isfinite(column)  # several files: each names its own rows
-            values[records.conditions[0]][slots[seen], i] = column[seen]
-        elif records.long:
-            for k, name in enumerate(records.conditions):
-                mine = kinds == k
-                values[name][slots[mine], ids[mine]] = column[mine]
-        else:
-            values[records.conditions[i]][slots, ids] = column
-
-
-def _sparse(records: "Records", values: dict[str, Any], frame: _Frame) -> list[str]:
-    cells = frame.slots * len(records.nodes)
-    best = max(int(np.count_nonzero(~np.isnan(array))) for array in values.values()) / cells
+def _sparse(most: int, frame: Frame) -> list[str]:
+    best = most / (frame.slots * frame.nodes)
     if best >= SPARSE or frame.slots < 2:
         return []
     longer = next((n for n in ROUND if n * best >= frame.slot), ROUND[-1])

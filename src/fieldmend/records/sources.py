@@ -53,6 +53,7 @@ class Stage:
     stem: str = ""
     rejects: list[Reject] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
     units: dict[str, str] = field(default_factory=dict)
     places: dict[str, dict[str, float]] = field(default_factory=dict)
     close: Callable[[], None] = lambda: None

@@ -88,7 +88,7 @@ class _Job:
         context = self._context(window)
         lasting = _persistent(readings, context)
         evidence = np.where(lasting, np.nan, readings) if lasting.any() else readings
-        solved = solve(evidence, self.level, self.options)
+        solved = solve(evidence, self.known, self.level, self.options)
         seen = ~np.isnan(X)
         judged = judgeable(seen & ~failed, self.known)
         suspect = (suspicious(evidence, solved) | lasting) & judged
@@ -167,14 +167,18 @@ class _Job:
 def _persistent(X: Array, context: faults.Context) -> Array:
     """Readings in stuck, drifting or dead stretches: no evidence for the field."""
     find = getattr(faults, "persistent", None)
-    return np.zeros(X.shape, dtype=np.bool_) if find is None else np.asarray(find(X, context))
+    if find is None:
+        return np.zeros(X.shape, dtype=np.bool_)
+    with np.errstate(over="ignore", invalid="ignore"):  # a node may send 1e308
+        return np.asarray(find(X, context))
 
 
 def _classify(
     X: Array, estimate: Array, suspect: Array, context: faults.Context, lasting: Array
 ) -> tuple[Episode, ...]:
     known = {"persistent": lasting} if hasattr(faults, "persistent") else {}
-    return tuple(faults.classify(X, estimate, suspect, context, **known))
+    with np.errstate(over="ignore", invalid="ignore"):
+        return tuple(faults.classify(X, estimate, suspect, context, **known))
 
 
 def _joined(found: list[tuple[Window, Episode]], flag: Array) -> tuple[Episode, ...]:

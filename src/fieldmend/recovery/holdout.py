@@ -15,7 +15,7 @@ SHARE = 0.05  # of the readings are hidden
 FEWEST = 20  # hidden readings that a score needs
 LONGEST = 0.25  # of the record: a longer gap is cut, so that the node is still known
 ROUNDS = 16
-LARGEST = 1e150  # a reading beyond cannot be squared
+LARGEST = 1e150  # a node with a reading beyond is not scored: errors are squared
 
 
 @dataclass(frozen=True)
@@ -56,8 +56,8 @@ def hide(readings: Array, seed: int) -> Array:
     model for a gap inside. No node loses more than half of its readings.
     """
     rng = np.random.default_rng(seed)
-    with np.errstate(invalid="ignore"):
-        observed: Array = np.abs(readings) < LARGEST
+    observed: Array = ~np.isnan(readings)
+    observed &= ~(np.abs(readings) > LARGEST).any(axis=0)
     hidden = np.zeros_like(observed)
     per_node = np.count_nonzero(observed, axis=0)
     heard = np.flatnonzero(per_node >= 5)

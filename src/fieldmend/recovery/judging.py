@@ -19,9 +19,9 @@ OWN, NEAR = 4, 12  # own readings within so many slots either way: enough to jud
 FEWEST_READINGS = 5  # of a node
 FEWEST_NODES = 3
 FEWEST_SLOTS = 5
-# A reading this close to the field, in parts of the node's own spread, is never suspect: the field
-# of a record without noise is known only as closely as it was solved.
-CLOSE = 1e-3
+# A reading this close to the field, in parts of the node's own spread, is never suspect: where
+# there is hardly any noise, the field is known only as closely as it was solved.
+CLOSE = 1e-2
 
 
 def comparable(slots: int, nodes: int) -> bool:

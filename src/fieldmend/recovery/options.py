@@ -74,7 +74,7 @@ def _check_limits(name: str, pair: Any) -> None:
 
 
 def _count(value: Any) -> bool:
-    return isinstance(value, int | np.integer) and not isinstance(value, bool) and value >= 0
+    return isinstance(value, int | np.integer) and not isinstance(value, bool) and int(value) >= 0
 
 
 def _number(value: Any) -> bool:

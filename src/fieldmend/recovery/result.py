@@ -115,6 +115,13 @@ class Recovery:
         """One row per flagged reading (columns of the anomaly list)."""
         return anomaly_frame(self)
 
+    @property
+    def made_by(self) -> str:
+        """Version and options, for a file's history; no clock: the same every time."""
+        from fieldmend import __version__
+
+        return f"fieldmend {__version__}: method {self.options.method}, seed {self.options.seed}"
+
     def anomaly_columns(self) -> dict[str, Any]:
         """The same list as plain arrays, which need no frame library."""
         return anomaly_columns(self)

@@ -15,6 +15,7 @@ from fieldmend.metrics import interpolate
 from fieldmend.recovery.holdout import Holdout, hide, scored
 from fieldmend.recovery.judging import apart, comparable
 from fieldmend.recovery.options import Options
+from fieldmend.recovery.witnesses import Witnesses
 from fieldmend.solvers.methods import METHODS
 
 # Certified relative gaps. On real and simulated networks the estimate moves by under 0.3 % of the
@@ -42,14 +43,14 @@ class Solved:
     notes: tuple[str, ...] = ()
 
 
-def solve(evidence: Array, level: Array, options: Options) -> Solved:
+def solve(evidence: Array, known: Witnesses, level: Array, options: Options) -> Solved:
     """The field at every node and slot of a window.
 
     `level` is each node's usual distance from the network's median: a node that is silent in this
     window, but not in others, is estimated by it.
     """
     heard: Array = np.asarray(~np.isnan(evidence).all(axis=0))
-    if not comparable(len(evidence), int(np.count_nonzero(heard))):
+    if not comparable(len(evidence), int(np.count_nonzero(heard[known.distinct]))):
         return Solved(_line(evidence), method="line", status="too little to solve")
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", ConvergenceWarning)
@@ -84,7 +85,9 @@ def suspicious(evidence: Array, solved: Solved) -> Array:
         return np.zeros(evidence.shape, dtype=np.bool_)
     if solved.suspect is not None:
         return solved.suspect
-    return np.asarray(faults.spikes(evidence, solved.estimate)) & apart(evidence, solved.estimate)
+    with np.errstate(over="ignore", invalid="ignore"):  # a node may send 1e308
+        far = faults.spikes(evidence, solved.estimate)
+    return np.asarray(far) & apart(evidence, solved.estimate)
 
 
 def score(passed: Array, solved: Solved, options: Options, seed: int) -> Holdout | None:

@@ -11,7 +11,16 @@ import numpy as np
 
 from fieldmend.records import shown
 from fieldmend.report.figures.quality import gap_range
-from fieldmend.report.wording import count, counted, duration, measure, percent, period, plain
+from fieldmend.report.wording import (
+    count,
+    counted,
+    duration,
+    listed,
+    measure,
+    percent,
+    period,
+    plain,
+)
 
 if TYPE_CHECKING:
     from fieldmend.recovery import Recovered, Recovery
@@ -21,6 +30,7 @@ Summary = dict[str, Any]
 LISTED = 50  # rejects, notes and warnings that are written out
 ROWS = 200  # conditions in the table
 CURVES = 6  # nodes whose curves are drawn, per condition
+NAMED = 3  # conditions that the headline names
 PACKAGES = ("numpy", "scipy", "duckdb", "plotly")
 
 
@@ -66,26 +76,30 @@ def _worst(recovery: Recovery, condition: str, summary: Summary) -> tuple[int, .
     return tuple(chosen) or (int(np.argmax(heard)),)
 
 
-def headline(recovery: Recovery, summary: Summary) -> str:
+def headline(summary: Summary) -> str:
     """The whole story in one sentence."""
-    grid, totals = recovery.grid, total(summary)
-    when = period(grid.times[0], grid.times[-1] + grid.slot)
-    lost = (
-        f"{counted(totals['missing'], 'lost reading')} recovered"
-        if totals["recovered"]
-        else f"{counted(totals['missing'], 'reading')} lost"
-    )
-    if totals["recovered"] and totals["recovered"] < totals["missing"]:
-        lost = f"{count(totals['recovered'])} of {counted(totals['missing'], 'lost reading')} recovered"
-    if not totals["missing"]:
-        lost = "no reading lost"
+    totals, names = total(summary), [shown(name) for name in summary["conditions"]]
+    what = f"{listed(names)} " if len(names) <= NAMED else ""
+    some, missing = count(totals["recovered"]), totals["missing"]
+    lost = f"{some} of {count(missing)} lost {what}readings recovered"
+    if totals["recovered"] == missing:
+        lost = f"{count(missing)} lost {what}{'reading' if missing == 1 else 'readings'} recovered"
+    if not missing:
+        lost = f"no {what}reading lost"
     flagged = "none suspect"
     if totals["suspect"]:
         share = percent(totals["suspect"] / max(totals["readings"], 1))
         flagged = f"{count(totals['suspect'])} of {count(totals['readings'])} suspect ({share})"
     failed = f", {count(totals['fail'])} outside the limits" if totals["fail"] else ""
-    who = counted(summary["grid"]["nodes"], "node")
-    return f"{who}, {when} UTC: {lost}, {flagged}{failed}."
+    return f"{counted(summary['grid']['nodes'], 'node')}: {lost}, {flagged}{failed}."
+
+
+def about(recovery: Recovery, summary: Summary) -> str:
+    """From when to when, in how many conditions."""
+    grid = recovery.grid
+    when = period(grid.times[0], grid.times[-1] + grid.slot)
+    conditions = counted(len(summary["conditions"]), "condition")
+    return f"{when} UTC, {conditions}, slots of {duration(grid.slot)}."
 
 
 def total(summary: Summary) -> dict[str, int]:
@@ -96,9 +110,7 @@ def total(summary: Summary) -> dict[str, int]:
         for name in ("missing", "suspect", "fail")
     }
     out["readings"] = sum(one["readings"] for one in conditions)
-    out["recovered"] = sum(
-        one["flags"]["missing"] for one in conditions if one["method"] != "none"
-    )
+    out["recovered"] = sum(one["flags"]["missing"] for one in conditions if one["method"] != "none")
     return out
 
 

@@ -10,6 +10,7 @@ import numpy as np
 from fieldmend.grid import Array
 from fieldmend.report.palette import TENTHS
 
+ROWS, COLUMNS, FEWEST = 1000, 720, 48
 SEEN, UNJUDGED, SUSPECT, FAIL = 0, TENTHS + 1, TENTHS + 2, TENTHS + 3
 """Codes of a cell; 1 to `TENTHS`: so many tenths of its readings were lost, rounded up."""
 
@@ -23,11 +24,14 @@ class Cells:
 
     @classmethod
     def within(cls, shape: tuple[int, int], most: int) -> Cells:
-        """Cells for a grid, at most `most` of them, 720 columns and 600 rows."""
+        """Cells for a grid, at most `most` of them and `ROWS` × `COLUMNS`.
+
+        Slots are joined first, nodes only when fewer than `FEWEST` columns would be left.
+        """
         slots, nodes = shape
-        rows = min(nodes, 600, most)
+        rows = max(1, min(nodes, ROWS, most // min(slots, FEWEST)))
         per_row = -(-nodes // rows)
-        columns = max(1, min(720, most // -(-nodes // per_row)))
+        columns = max(1, min(COLUMNS, most // -(-nodes // per_row)))
         return cls(-(-slots // columns), per_row)
 
     @property

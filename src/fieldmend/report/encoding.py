@@ -31,12 +31,12 @@ class Words:
 
 
 def to_json(value: Any) -> str:
-    """JSON in ASCII without <, > and &: it cannot leave the script element it stands in.
+    r"""JSON in ASCII without <, > and &: it cannot leave the script element it stands in.
 
     Examples
     --------
     >>> to_json({"node": "</script>"})
-    '{"node":"\\\\u003c/script\\\\u003e"}'
+    '{"node":"\\u003c/script\\u003e"}'
     """
     text = json.dumps(value, default=_packed, separators=(",", ":"), allow_nan=False)
     for character, code in UNSAFE.items():

@@ -15,10 +15,13 @@ from dataclasses import dataclass
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from fieldmend.records import shown
 from fieldmend.report import contents, figures, palette
 from fieldmend.report.encoding import to_json
 from fieldmend.report.figures import Drawing
+from fieldmend.report.wording import plain
 
 if TYPE_CHECKING:
     from fieldmend.recovery import Recovery
@@ -26,7 +29,8 @@ if TYPE_CHECKING:
 LIMIT = 6_000_000  # bytes of the whole file
 WORDS = 500_000  # of them for text, tables and small figures
 CONDITIONS = 12  # that get figures
-CELL, POINT = 4.1, 60  # bytes per cell of both heat maps, per point of a curve with all its lines
+CELL = 4.1  # bytes of a cell, in both heat maps
+POINT, INTERVAL = 32, 16  # bytes of a point in a curve, with its neighbours; with an interval more
 
 
 @dataclass(frozen=True)
@@ -107,9 +111,10 @@ def _page(
         "figures": {f.id: {"data": f.drawing.data, "layout": f.drawing.layout} for f in drawn},
     }
     script = _asset("report.js")
-    text = _template().render(
+    text: str = _template().render(
         title="Recovered field",
-        headline=contents.headline(recovery, summary),
+        headline=contents.headline(summary),
+        about=contents.about(recovery, summary),
         verdict=contents.verdict(summary),
         cards=contents.cards(summary),
         table=contents.table(summary),
@@ -135,19 +140,16 @@ def _panel(recovery: Recovery, chosen: contents.Chosen, name: str, room: float) 
     index, one = chosen.conditions.index(name), recovery.conditions[name]
     share = room / len(chosen.conditions)
     nodes = chosen.nodes[name]
-    cells = int(min(0.42 * share / CELL, 400_000))
-    points = int(min(max(0.5 * share / (POINT * max(len(nodes), 1)), 50), 2000))
+    cells = int(min(share / 2 / CELL, 400_000))
+    point = POINT + (INTERVAL if one.lower is not None else 0)
+    points = int(np.clip(0.4 * share / (point * max(len(nodes), 1)), 100, 2000))
     known = bool(nodes)  # else nothing was heard, and there is nothing to draw but that
     return Panel(
         index=index,
         name=shown(name),
         maps=[
             Shown(f"states-{index}", figures.states(recovery, name, cells)),
-            *(
-                [Shown(f"values-{index}", figures.values(recovery, name, cells))]
-                if known
-                else []
-            ),
+            *([Shown(f"values-{index}", figures.values(recovery, name, cells))] if known else []),
         ],
         curves=[
             Shown(
@@ -166,7 +168,7 @@ def _panel(recovery: Recovery, chosen: contents.Chosen, name: str, room: float) 
         hidden=contents.hidden_table(one),
         places=_present((f"places-{index}", figures.places(recovery, name), "")),
         method=shown(one.method),
-        choice=contents.plain(one.choice),
+        choice=plain(one.choice),
     )
 
 
@@ -178,7 +180,9 @@ def _overview(recovery: Recovery, chosen: contents.Chosen) -> list[Shown]:
         ("anomalies", "Flagged readings", figures.flagged),
     )
     drawn = [(key, draw(recovery, chosen.conditions), title) for key, title, draw in kinds]
-    return _present(*((key, drawing if drawing.data else None, title) for key, drawing, title in drawn))
+    return _present(
+        *((key, drawing if drawing.data else None, title) for key, drawing, title in drawn)
+    )
 
 
 def _present(*drawn: tuple[str, Drawing | None, str]) -> list[Shown]:

@@ -1,4 +1,4 @@
-"""Colours by what they mean, light and dark: the page, the figures and the contrast test share them.
+"""Colours by what they mean, light and dark: page, figures and contrast test share them.
 
 Figures name a colour as ``var(--token)``; whoever draws them puts the colour of the theme in. The
 hues are Okabe and Ito's, darkened or lightened until they stand out from their background. States
@@ -11,9 +11,9 @@ from collections.abc import Mapping
 from typing import Any
 
 TENTHS = 10  # steps of the share of lost readings in a cell
-SERIES = 6  # colours for conditions; then the next dash and symbol
+SERIES = 6  # colours for conditions
 DASHES = ("solid", "dash", "dot")
-SYMBOLS = ("circle", "square", "diamond", "triangle-up", "x", "star")
+SYMBOLS = ("circle", "square", "diamond", "triangle-up", "x", "star", "cross")
 
 
 def var(token: str) -> str:
@@ -75,9 +75,9 @@ FIELD = [
 
 def series(index: int) -> dict[str, Any]:
     """Colour, dash and symbol of the condition with this index."""
-    turn = index // SERIES
+    dash = DASHES[index % len(DASHES)]  # lines that coincide still show both colours
     return {
-        "line": {"color": var(f"series-{index % SERIES}"), "dash": DASHES[turn % len(DASHES)]},
+        "line": {"color": var(f"series-{index % SERIES}"), "dash": dash},
         "marker": {
             "color": var(f"series-{index % SERIES}"),
             "symbol": SYMBOLS[index % len(SYMBOLS)],

@@ -101,7 +101,6 @@ def measure(value: float, unit: str = "") -> str:
         digits = 0 if value == 0 else max(0, 2 - int(np.floor(np.log10(abs(value)))))
         rounded = float(f"{value:.3g}")
         text = f"{rounded:,.{digits}f}"
-        text = text.rstrip("0").rstrip(".") if "." in text else text
     else:
         text = f"{value:.3g}"
     return f"{text} {shown(unit)}" if unit else text
@@ -154,6 +153,6 @@ def period(start: int, end: int) -> str:
 
 
 def listed(words: Iterable[str]) -> str:
-    """ "a, b and c"."""
+    """Words as a sentence lists them: a, b and c."""
     items = list(words)
     return items[0] if len(items) == 1 else f"{', '.join(items[:-1])} and {items[-1]}"

@@ -15,14 +15,6 @@ from fieldmend.solvers.loop import Progress
 
 
 @dataclass(frozen=True)
-class Violation:
-    """How far a point is from optimal, relative to its size; no duality gap is known here."""
-
-    objective: float
-    gap: float
-
-
-@dataclass(frozen=True)
 class State:
     """The iterate in factors, and what a solver carries from step to step."""
 
@@ -89,9 +81,9 @@ class SmoothSolver:
         progress = Progress(objective, moved, factors.rank)
         return State(factors, (new, L), momentum, progress)
 
-    def certify(self, state: State) -> tuple[State, Violation]:
+    def certify(self, state: State) -> tuple[State, Progress]:
         """The relative length of the last proximal step."""
-        return state, Violation(state.progress.objective, state.progress.gap)
+        return state, state.progress
 
 
 class FactoredSmoothSolver:
@@ -129,9 +121,9 @@ class FactoredSmoothSolver:
         fallen = abs(state.progress.objective - objective) / max(objective, 1e-300)
         return State(L, progress=Progress(objective, fallen, self.rank))
 
-    def certify(self, state: State) -> tuple[State, Violation]:
+    def certify(self, state: State) -> tuple[State, Progress]:
         """The relative fall of the objective in the last sweep."""
-        return state, Violation(state.progress.objective, state.progress.gap)
+        return state, state.progress
 
     def _half(self, start: Array, fixed: Array, R: Array, O: Mask) -> Array:
         import scipy.sparse.linalg  # here: heavy, and few need it
@@ -195,10 +187,10 @@ class OracleSolver:
         progress = Progress(self._misfit(L), np.sqrt(after) / scale, 2 * self.U.shape[1])
         return State(state.L, (L, residual, residual + after / size * direction), progress=progress)
 
-    def certify(self, state: State) -> tuple[State, Violation]:
+    def certify(self, state: State) -> tuple[State, Progress]:
         """The relative residual of the normal equations."""
         done = replace(state, L=self._factors(state.extra[0]))
-        return done, Violation(state.progress.objective, state.progress.gap)
+        return done, state.progress
 
     def _factors(self, L: Array) -> LowRank:
         rest = L - self.U @ (self.U.T @ L)
@@ -237,9 +229,9 @@ class KnownRankSolver:
         moved = abs(state.progress.objective - objective) / size
         return State(L, progress=Progress(objective, moved, self.rank))
 
-    def certify(self, state: State) -> tuple[State, Violation]:
+    def certify(self, state: State) -> tuple[State, Progress]:
         """The change of the misfit in the last sweep, relative to the readings."""
-        return state, Violation(state.progress.objective, state.progress.gap)
+        return state, state.progress
 
     def _half(self, fixed: Array, R: Array, O: Mask) -> Array:
         r = fixed.shape[1]

@@ -54,14 +54,6 @@ class Model:
         return LowRank(self.slots, self.nodes)
 
 
-@dataclass(frozen=True)
-class Change:
-    """Relative change of the noise level: the refit has no convex certificate."""
-
-    objective: float
-    gap: float
-
-
 class MixtureSolver:
     """Variational Bayes for the model above at a fixed rank. O(T·N·r²) a sweep."""
 
@@ -142,9 +134,9 @@ class MixtureSolver:
         progress = Progress(float(square.sum()), moved, r)
         return Model(B, cov, A, pack.pack(node_cov), gamma, noise, good, progress)
 
-    def certify(self, state: Model) -> tuple[Model, Change]:
+    def certify(self, state: Model) -> tuple[Model, Progress]:
         """The relative change of the noise level in the last sweep."""
-        return state, Change(state.progress.objective, state.progress.gap)
+        return state, state.progress
 
 
 @dataclass(frozen=True)

@@ -6,12 +6,13 @@ const payload = JSON.parse(byId("payload").textContent);
 const dark = matchMedia("(prefers-color-scheme: dark)");
 const touch = matchMedia("(pointer: coarse)").matches;
 const config = {
-  responsive: true, displaylogo: false, modeBarButtons: [["toImage", "resetScale2d"]],
+  responsive: true, displaylogo: false, displayModeBar: touch ? false : "hover", modeBarButtons: [["toImage", "resetScale2d"]],
   toImageButtonOptions: { filename: "fieldmend", scale: 2 },
 };
 const arrays = {
   u1: Uint8Array, u2: Uint16Array, u4: Uint32Array, f4: Float32Array, f8: Float64Array,
 };
+const NARROW = 480; // pixels
 let printing = false;
 
 const bytes = (text) => Uint8Array.from(atob(text), (c) => c.charCodeAt(0));
@@ -66,9 +67,20 @@ function draw(div) {
   const colours = payload.themes[theme()];
   const layout = coloured(figure.ready.layout, colours, false);
   if (touch) layout.dragmode = false; // a finger scrolls the page
-  if (printing) layout.width = div.clientWidth;
+  if (printing) layout.width = div.closest(".half") ? 300 : 640; // of paper, not of the window
   const data = figure.ready.data.map((trace) => coloured(trace, colours, false));
+  if (div.clientWidth < NARROW && layout.yaxis.scaleanchor) slim(data, layout);
+  div.style.minHeight = 0;
   return Plotly.react(div, data, layout, config);
+}
+
+// A map on a phone: smaller marks, no names beside them (touching one still tells), less height.
+function slim(data, layout) {
+  layout.height = 360;
+  for (const trace of data) {
+    trace.mode = "markers";
+    trace.marker.size = trace.marker.size.map((size) => size * 0.6);
+  }
 }
 
 const visible = () => [...document.querySelectorAll(".plot")].filter((d) => d.offsetParent);

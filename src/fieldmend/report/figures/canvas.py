@@ -5,11 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
 from fieldmend.grid import Array, Grid
 from fieldmend.report.palette import var
 
+BAR = 56
 FONT = 'system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", Arial, sans-serif'
 
 
@@ -76,15 +75,21 @@ def frame(x: dict[str, Any], y: dict[str, Any], height: int, **more: Any) -> dic
             "orientation": "h", "x": 0, "xanchor": "left", "y": 1.02, "yanchor": "bottom",
             "bgcolor": "rgba(0,0,0,0)",
         },
+        "modebar": {
+            "bgcolor": "rgba(0,0,0,0)", "color": var("muted"), "activecolor": var("text"),
+        },
         **more,
+    }  # fmt: skip
+
+
+def colour_bar(unit: str) -> dict[str, Any]:
+    """The scale beside a figure, its unit on top; it stands in a margin of `BAR` pixels."""
+    return {
+        "title": {"text": unit, "side": "top"}, "thickness": 10, "len": 1, "x": 1.01, "xpad": 2,
+        "ypad": 0, "outlinewidth": 0, "tickcolor": var("rule"), "nticks": 6,
     }  # fmt: skip
 
 
 def moments(grid: Grid, slots: Array) -> Array:
     """The times at which slots begin, for an axis of time."""
     return grid.times[slots].astype("datetime64[us]").astype("datetime64[ms]")
-
-
-def finite(value: float) -> float | None:
-    """The number as JSON may hold it."""
-    return float(value) if np.isfinite(value) else None

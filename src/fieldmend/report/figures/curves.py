@@ -12,7 +12,17 @@ from fieldmend.report.downsample import envelope, extremes
 from fieldmend.report.figures.canvas import Drawing, axis, frame, moments, time_axis
 from fieldmend.report.figures.neighbours import Neighbours, neighbours_of
 from fieldmend.report.palette import var
-from fieldmend.report.wording import counted, label, listed, percent, period, plain, quantity, sentence
+from fieldmend.report.wording import (
+    count,
+    counted,
+    label,
+    listed,
+    percent,
+    period,
+    plain,
+    quantity,
+    sentence,
+)
 
 if TYPE_CHECKING:
     from fieldmend.faults import Episode
@@ -50,7 +60,7 @@ class Node:
         return sorted(mine, key=lambda e: (-e.readings, e.start))
 
     def line(self, values: Array, points: int | None = None) -> dict[str, Any]:
-        """x and y of a curve, extremes kept."""
+        """A curve's x and y, extremes kept."""
         at = extremes(values, points or self.points)
         return {"x": moments(self.recovery.grid, at), "y": values[at]}
 
@@ -64,8 +74,9 @@ def curve(
     near = neighbours_of(recovery, one, node, neighbours)
     low, high = _range(this, near)
     data = [*_neighbour_lines(this, near), *_band(this), *_lines(this), *_marks(this, low, high)]
+    ends = [str(t) for t in moments(recovery.grid, np.array([0, -1]))]
     y = axis(quantity(one.name, one.unit), range=[low, high], nticks=6)
-    return Drawing(data, frame(time_axis(), y, 300), _says(this), _caption(this, near))
+    return Drawing(data, frame(time_axis(range=ends), y, 300), _says(this), _caption(this, near))
 
 
 def _neighbour_lines(this: Node, near: Neighbours) -> list[dict[str, Any]]:
@@ -107,19 +118,48 @@ def hover_of(one: Recovered, what: str) -> str:
 
 def _lines(this: Node) -> list[dict[str, Any]]:
     hover = hover_of(this.one, "y")
+    lost = this.one.flag[:, this.index] == 9
     return [
+        {
+            "type": "scatter", "mode": "lines", "name": "observed", "legendgroup": "observed",
+            **this.line(this.one.observed[:, this.index]),
+            "line": {"color": var("observed"), "width": 1.25}, "hovertemplate": hover,
+        },
+        *_dots(this, _alone(~lost), this.one.observed, "observed", hover),
         {
             "type": "scatter", "mode": "lines", "name": "estimate",
             **this.line(this.one.estimate[:, this.index]),
-            "line": {"color": var("estimate"), "width": 1.75}, "hovertemplate": hover,
+            "line": {"color": var("estimate"), "width": 1.5}, "hovertemplate": hover,
         },
-        {
-            "type": "scatter", "mode": "lines+markers", "name": "observed",
-            **this.line(this.one.observed[:, this.index]),
-            "line": {"color": var("observed"), "width": 0.75},
-            "marker": {"color": var("observed"), "size": 2.5}, "hovertemplate": hover,
-        },
+        *_dots(this, lost, this.one.estimate, "recovered", hover),
     ]  # fmt: skip
+
+
+def _dots(this: Node, where: Array, values: Array, name: str, hover: str) -> list[dict[str, Any]]:
+    """Single slots: a line would not show them."""
+    at = np.flatnonzero(where & np.isfinite(values[:, this.index]))
+    at = at[extremes(values[at, this.index], max(this.points // 4, 50))]
+    if at.size == 0:
+        return []
+    recovered = name == "recovered"
+    mark = {"color": var("lost"), "size": 5, "line": {"width": 1, "color": var("estimate")}}
+    return [
+        {
+            "type": "scatter", "mode": "markers", "name": name, "legendgroup": name,
+            "x": moments(this.recovery.grid, at), "y": values[at, this.index],
+            "showlegend": recovered, "hovertemplate": hover,
+            "marker": mark if recovered else {"color": var("observed"), "size": 3},
+        }
+    ]  # fmt: skip
+
+
+def _alone(seen: Array) -> Array:
+    """True at readings without one before or after."""
+    beside = np.zeros_like(seen)
+    beside[1:] |= seen[:-1]
+    beside[:-1] |= seen[1:]
+    alone: Array = seen & ~beside
+    return alone
 
 
 def _marks(this: Node, low: float, high: float) -> list[dict[str, Any]]:
@@ -131,7 +171,7 @@ def _marks(this: Node, low: float, high: float) -> list[dict[str, Any]]:
     for kind in sorted(set(kinds.tolist()) - {""}):
         mine = np.where(kinds == kind, values, np.nan)
         at = np.flatnonzero(~np.isnan(mine))
-        at = at[extremes(mine[at], this.points)]
+        at = at[extremes(mine[at], max(this.points // 4, 50))]
         symbol = SYMBOLS.get(kind) or next(fresh)
         above, below = values[at] > high, values[at] < low
         sides = ((~above & ~below, symbol), (above, "arrow-up"), (below, "arrow-down"))
@@ -205,13 +245,17 @@ def _says(this: Node) -> str:
 
 def _counts(this: Node) -> str:
     flag = this.one.flag[:, this.index]
-    lost = np.count_nonzero(flag == 9)
-    parts = [f"{percent(lost / len(flag))} of its slots lost"]
+    lost = int(np.count_nonzero(flag == 9))
+    parts = ["no reading lost"]
+    if lost:
+        parts = [
+            f"{count(lost)} of {counted(len(flag), 'slot')} lost ({percent(lost / len(flag))})"
+        ]
     for code, meaning in ((3, "suspect"), (4, "outside the limits")):
-        bad = np.count_nonzero(flag == code)
+        bad = int(np.count_nonzero(flag == code))
         if bad:
             parts.append(f"{counted(bad, 'reading')} {meaning}")
-    return listed(parts)
+    return ", ".join(parts)
 
 
 def _caption(this: Node, near: Neighbours) -> str:

@@ -18,7 +18,15 @@ from fieldmend.report.downsample import (
     state_cells,
 )
 from fieldmend.report.encoding import Words
-from fieldmend.report.figures.canvas import Drawing, axis, frame, moments, time_axis
+from fieldmend.report.figures.canvas import (
+    BAR,
+    Drawing,
+    axis,
+    colour_bar,
+    frame,
+    moments,
+    time_axis,
+)
 from fieldmend.report.palette import FIELD, TENTHS, var
 from fieldmend.report.wording import (
     count,
@@ -28,7 +36,6 @@ from fieldmend.report.wording import (
     labels,
     measure,
     percent,
-    quantity,
 )
 
 if TYPE_CHECKING:
@@ -83,11 +90,7 @@ def values(recovery: Recovery, condition: str, cells: int = CELLS) -> Drawing:
         "zmin": float(low),
         "zmax": float(high) if high > low else float(low) + 1,
         "colorscale": FIELD,
-        "colorbar": {
-            "title": {"text": quantity(one.name, one.unit), "side": "top"},
-            "orientation": "h", "y": 1.0, "yanchor": "bottom", "thickness": 10, "len": 1.0,
-            "outlinewidth": 0, "tickcolor": var("rule"),
-        },
+        "colorbar": colour_bar(label(one.unit) if one.unit else "no unit"),
         "hovertemplate": f"{_row(size)} %{{y}}<br>%{{x|%-d %b %Y %H:%M}}<br>%{{z:.4g}} "
         f"{label(one.unit) if one.unit else ''}<extra></extra>",
     }  # fmt: skip
@@ -95,8 +98,8 @@ def values(recovery: Recovery, condition: str, cells: int = CELLS) -> Drawing:
     return Drawing(
         [trace],
         _layout(grid, size),
-        f"Heat map of {shown(one.name)} at every node over time, gaps filled; 99 % of its cells lie "
-        f"between {span}.",
+        f"Heat map of {shown(one.name)} at every node over time, gaps filled; 99 % of its "
+        f"cells lie between {span}.",
         f"{shown(one.name)}, filled: the reading where it is trusted, else the estimate. "
         f"{_cell(grid, size)}" + ("" if size.single else " Its mean is shown.")
         + " Colours end at the lowest and highest half percent.",
@@ -119,7 +122,9 @@ def _layout(grid: Grid, size: Cells) -> dict[str, Any]:
         "node", type="category", autorange="reversed", nticks=min(rows, 45), showgrid=False,
         tickfont={"size": 10},
     )  # fmt: skip
-    return frame(time_axis(showgrid=False), y, height)
+    # Both maps keep room for the scale that one of them has: the same time, one above the other.
+    margin = {"l": 12, "r": BAR, "t": 28, "b": 12}
+    return frame(time_axis(showgrid=False), y, height, margin=margin)
 
 
 def _row(size: Cells) -> str:
@@ -173,4 +178,6 @@ def _states_in_words(one: Recovered) -> str:
         )
         if (one.flag == flag).any()
     ]  # fmt: skip
-    return f"Heat map of the state of {shown(one.name)} readings, nodes by time: {', '.join(parts)}."
+    return (
+        f"Heat map of the state of {shown(one.name)} readings, nodes by time: {', '.join(parts)}."
+    )

@@ -30,10 +30,10 @@ def observed(one: Recovered) -> Array:
 
 def rates(recovery: Recovery, conditions: Sequence[str]) -> Drawing:
     """Loss rate of the nodes, as the share of nodes that lost at most so much."""
-    data, said = [], []
+    data, said, top = [], [], 1.0
     for i, name in enumerate(conditions):
         lost = loss_rates(observed(recovery.conditions[name]))
-        steps = ecdf(lost)
+        steps, top = ecdf(lost), max(top, 100 * float(lost.max()))
         some = np.unique(np.linspace(0, len(steps.values) - 1, STEPS).round().astype(int))
         x = np.concatenate([[0], steps.values[some], [1]]) * 100
         y = np.concatenate([[0], steps.shares[some], [1]]) * 100
@@ -41,19 +41,19 @@ def rates(recovery: Recovery, conditions: Sequence[str]) -> Drawing:
             {
                 "type": "scatter", "mode": "lines", "name": label(name), "x": x, "y": y,
                 **series(i), "line": {**series(i)["line"], "shape": "hv", "width": 2},
-                "hovertemplate": "%{y:.3g} % of the nodes lost<br>at most %{x:.3g} % of their slots",
+                "hovertemplate": "%{y:.3g} % of the nodes<br>lost at most %{x:.3g} %",
             }
         )  # fmt: skip
         said.append(
             f"{shown(name)}: the middle node lost {percent(float(np.median(lost)))}, the worst "
             f"{percent(float(lost.max()))} of its slots"
         )
-    x_axis = axis("slots a node lost (%)", range=[-1, 101])
+    x_axis = axis("slots a node lost (%)", range=[-0.02 * top, 1.04 * top])
     y_axis = axis("nodes that lost at most this (%)", range=[-2, 102])
     return Drawing(
-        data, _named(frame(x_axis, y_axis, HEIGHT), data), "; ".join(said) + ".",
+        data, _named(x_axis, y_axis, data), "; ".join(said) + ".",
         "How much each node lost: the height of a line is the share of nodes that lost at most "
-        f"so much. {_first(said)}.",
+        f"so much. {said[0]}.",
     )  # fmt: skip
 
 
@@ -82,15 +82,15 @@ def gaps(recovery: Recovery, conditions: Sequence[str]) -> Drawing:
             f"{duration(int(np.median(lengths)) * slot)}, the longest "
             f"{duration(int(lengths.max()) * slot)}"
         )
-    ticks = [_slots(b) for b in range(most)]
+    ticks = [count(2**b) for b in range(most)]
     x_axis = axis(
-        f"gap length (slots of {duration(slot)})", tickvals=list(range(most)), ticktext=ticks,
-        range=[-0.4, most - 0.6],
+        f"gap length, at least (slots of {duration(slot)})", tickvals=list(range(most)),
+        ticktext=ticks, range=[-0.4, most - 0.6], tickangle=0,
     )  # fmt: skip
     y_axis = axis("number of gaps (log scale)", type="log", dtick=1, rangemode="tozero")
     return Drawing(
-        data, _named(frame(x_axis, y_axis, HEIGHT), data), "; ".join(said) + ".",
-        f"Runs of lost readings by their length. {_first(said)}.",
+        data, _named(x_axis, y_axis, data), "; ".join(said) + ".",
+        f"Runs of lost readings by their length. {said[0] if said else 'None'}.",
     )  # fmt: skip
 
 
@@ -121,13 +121,10 @@ def flagged(recovery: Recovery, conditions: Sequence[str]) -> Drawing:
     )  # fmt: skip
 
 
-def _named(layout: dict[str, Any], data: list[dict[str, Any]]) -> dict[str, Any]:
-    return {**layout, "showlegend": len(data) > 1}
-
-
-def _first(said: list[str]) -> str:
-    text = said[0] if said else "none"
-    return text[0].upper() + text[1:]
+def _named(x: dict[str, Any], y: dict[str, Any], data: list[dict[str, Any]]) -> dict[str, Any]:
+    """A frame with a legend if there is more than one line, and room for it."""
+    height = HEIGHT + 12 * max(0, len(data) - 3)
+    return frame(x, y, height, showlegend=len(data) > 1)
 
 
 def _slots(bin_: int) -> str:

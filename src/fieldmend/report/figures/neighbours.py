@@ -25,7 +25,7 @@ class Neighbours:
 
 def neighbours_of(recovery: Recovery, one: Recovered, node: int, most: int) -> Neighbours:
     """At most `most` nodes that were heard, the best first."""
-    heard = ~np.isnan(one.observed).all(axis=0)
+    heard: Array = np.asarray(~np.isnan(one.observed).all(axis=0))
     heard[node] = False
     far = _distances(recovery, node)
     placed = heard & np.isfinite(far)

@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from fieldmend.diagnostics import loss_rates
 from fieldmend.records import shown
-from fieldmend.report.figures.canvas import Drawing, axis, frame
+from fieldmend.report.figures.canvas import BAR, Drawing, axis, colour_bar, frame
 from fieldmend.report.figures.loss import observed
 from fieldmend.report.figures.neighbours import positions
 from fieldmend.report.palette import FIELD, var
-from fieldmend.report.wording import counted, label, percent
+from fieldmend.report.wording import counted, label, labels, percent
 
 if TYPE_CHECKING:
-    from fieldmend.recovery import Recovery
+    from fieldmend.grid import Array
+    from fieldmend.recovery import Recovered, Recovery
 
-SMALLEST, LARGEST = 7, 26  # diameters of marks, pixels
+SMALLEST = 7  # diameter of a mark, pixels
+LARGEST, LARGEST_OF_MANY = 26, 14
+FEW = 60  # nodes whose names fit beside their marks
 MOST = 3000  # marks that are drawn
 
 
@@ -29,52 +32,78 @@ def places(recovery: Recovery, condition: str) -> Drawing | None:
     if known.size == 0:
         return None
     drawn = known[:MOST]
+    at = at[drawn]
+    if round_earth:
+        at[:, 0] = _unwrapped(at[:, 0])
     lost = loss_rates(observed(one))[drawn]
-    readings = np.count_nonzero(observed(one)[:, drawn], axis=0)
-    bad = np.count_nonzero((one.flag[:, drawn] == 3) | (one.flag[:, drawn] == 4), axis=0)
-    share = bad / np.maximum(readings, 1)
+    share = _flagged(one)[drawn]
+    trace = _marks([grid.nodes[n] for n in drawn], at, lost, share)
+    left_out = len(grid.nodes) - len(known)
+    said = f" {counted(left_out, 'node')} not shown: no place is known." if left_out else ""
+    if len(known) > MOST:
+        said += f" The first {counted(MOST, 'node')} with a place are shown."
+    worst = shown(grid.nodes[drawn[int(np.argmax(lost))]])
+    return Drawing(
+        [trace],
+        _layout(at, round_earth=round_earth),
+        f"Map of {counted(len(drawn), 'node')}, {shown(one.name)}: node {worst} lost most, "
+        f"{percent(float(lost.max()))} of its slots.",
+        f"{shown(one.name)}: the lighter a mark, the more its node lost; the larger, the more of "
+        f"its readings are flagged (at most {percent(float(share.max()))}).{said}",
+    )
+
+
+def _unwrapped(degrees: Array) -> Array:
+    """Longitudes without a jump at 180°: the widest empty stretch is where the map is cut."""
+    order = np.sort(degrees % 360)
+    gaps = np.diff(np.append(order, order[0] + 360))
+    cut = order[(int(np.argmax(gaps)) + 1) % len(order)]
+    east: Array = (degrees - cut) % 360 + cut
+    east -= 360 * np.round(np.median(east) / 360)
+    return east
+
+
+def _flagged(one: Recovered) -> Array:
+    """Share of each node's readings that are suspect or outside the limits."""
+    bad = np.count_nonzero((one.flag == 3) | (one.flag == 4), axis=0)
+    share: Array = bad / np.maximum(np.count_nonzero(observed(one), axis=0), 1)
+    return share
+
+
+def _marks(names: list[str], at: Array, lost: Array, share: Array) -> dict[str, Any]:
     hover = [
-        f"{label(grid.nodes[n])}<br>{percent(float(lo))} lost, {percent(float(sh))} flagged"
-        for n, lo, sh in zip(drawn, lost, share, strict=True)
+        f"{label(name)}<br>{percent(float(rate))} lost, {percent(float(bad))} flagged"
+        for name, rate, bad in zip(names, lost, share, strict=True)
     ]
-    size = SMALLEST + (LARGEST - SMALLEST) * np.sqrt(share / max(share.max(), 1e-12))
+    largest = LARGEST if len(names) <= FEW else LARGEST_OF_MANY
     trace = {
-        "type": "scatter", "mode": "markers", "x": at[drawn, 0], "y": at[drawn, 1],
+        "type": "scatter", "mode": "markers", "x": at[:, 0], "y": at[:, 1],
         "text": hover, "hovertemplate": "%{text}<extra></extra>",
         "marker": {
-            "size": size, "color": 100 * lost, "colorscale": FIELD, "cmin": 0,
+            "size": SMALLEST + (largest - SMALLEST) * np.sqrt(share / max(share.max(), 1e-12)),
+            "color": 100 * lost, "colorscale": FIELD, "cmin": 0,
             "cmax": max(100 * float(lost.max()), 1.0), "opacity": 0.9,
-            "line": {"width": 1, "color": var("muted")},
-            "colorbar": {
-                "title": {"text": "slots lost (%)", "side": "top"}, "orientation": "h", "y": 1.0,
-                "yanchor": "bottom", "thickness": 10, "outlinewidth": 0,
-            },
+            "line": {"width": 1, "color": var("muted")}, "colorbar": colour_bar("% lost"),
         },
     }  # fmt: skip
-    few = len(drawn) <= 60
-    if few:
+    if len(names) <= FEW:
         trace |= {
             "mode": "markers+text", "texttemplate": "%{customdata}",
-            "customdata": [label(shown(grid.nodes[n])[:12]) for n in drawn],
-            "textposition": "top center", "textfont": {"size": 10, "color": var("muted")},
+            "customdata": labels(names, 12), "textposition": "top center",
+            "textfont": {"size": 10, "color": var("muted")},
         }  # fmt: skip
-    x_name, y_name = (
-        ("longitude (° east)", "latitude (° north)") if round_earth else ("x (m)", "y (m)")
-    )
+    return trace
+
+
+def _layout(at: Array, *, round_earth: bool) -> dict[str, Any]:
+    """Equal lengths in both directions; the height follows the shape of the network."""
+    names = ("longitude (° east)", "latitude (° north)") if round_earth else ("x (m)", "y (m)")
     stretch = 1.0
     if round_earth:
-        stretch = 1 / max(float(np.cos(np.radians(np.median(at[drawn, 1])))), 0.05)
-    x_axis = axis(x_name, constrain="domain")
-    y_axis = axis(y_name, scaleanchor="x", scaleratio=stretch, constrain="domain")
-    left_out = len(grid.nodes) - len(drawn)
-    missing = f" {counted(left_out, 'node')} not shown: no place is known." if left_out else ""
-    if len(known) > MOST:
-        missing = f" The first {counted(MOST, 'node')} with a place are shown."
-    worst = drawn[int(np.argmax(lost))]
-    return Drawing(
-        [trace], frame(x_axis, y_axis, 520),
-        f"Map of {counted(len(drawn), 'node')}, {shown(one.name)}: node "
-        f"{shown(grid.nodes[worst])} lost most, {percent(float(lost.max()))} of its slots.",
-        f"{shown(one.name)}: the lighter a mark, the more its node lost; the larger, the more of "
-        f"its readings are flagged (at most {percent(float(share.max()))}).{missing}",
-    )  # fmt: skip
+        stretch = 1 / max(float(np.cos(np.radians(np.median(at[:, 1])))), 0.05)
+    wide, high = np.ptp(at, axis=0)
+    shape = stretch * high / wide if wide else 1.0
+    x = axis(names[0], constrain="domain")
+    y = axis(names[1], scaleanchor="x", scaleratio=stretch, constrain="domain")
+    height = int(np.clip(850 * shape + 110, 280, 620))
+    return frame(x, y, height, margin={"l": 12, "r": BAR, "t": 28, "b": 12})

@@ -11,16 +11,17 @@ from fieldmend.metrics import interpolate
 from fieldmend.records import shown
 from fieldmend.report.figures.canvas import Drawing, axis, frame
 from fieldmend.report.palette import var
-from fieldmend.report.wording import count, counted, duration, label, measure, percent
+from fieldmend.report.wording import count, counted, duration, label, measure
 
 if TYPE_CHECKING:
     from fieldmend.grid import Array
-    from fieldmend.recovery import Recovered, Recovery
+    from fieldmend.recovery import Recovery
 
 HEIGHT = 320
-SLOTS = 1500  # at most so many, evenly spaced, go into the singular values
+SLOTS = 1000  # at most so many, evenly spaced, go into the singular values
 VALUES = 60  # singular values that are drawn at most
 BINS = 60
+MARKS = {"solid": "circle", "dash": "square"}
 
 
 def energy(recovery: Recovery, condition: str) -> Drawing | None:
@@ -34,18 +35,21 @@ def energy(recovery: Recovery, condition: str) -> Drawing | None:
     if raw is None or recovered is None:
         return None
     needed = [int(np.argmax(e >= 0.9 - 1e-12)) + 1 for e in (raw, recovered)]
-    drawn = int(min(len(raw), VALUES, max(10, np.argmax(raw >= 0.999) + 1)))
+    drawn = min(len(raw), VALUES, max(10, int(np.argmax(raw >= 0.99)) + 1))
+    number = np.arange(1, drawn + 1)
     data = [
-        _energy_line("readings, gaps by straight line", raw[:drawn], "straight", "dash"),
-        _energy_line("recovered field", recovered[:drawn], "estimate", "solid"),
+        _line("readings, gaps by straight line", number, 100 * raw[:drawn], "straight", "dash"),
+        _line("recovered field", number, 100 * recovered[:drawn], "estimate", "solid"),
     ]
-    total = len(raw)
+    for trace in data:
+        trace["hovertemplate"] = "%{x} values: %{y:.2f} %"
+    total, least = len(raw), float(min(raw[0], recovered[0]))
     holds = (
         f"90 % of the energy needs {count(needed[0])} of {count(total)} singular values in the "
         f"readings, {count(needed[1])} in the recovered field"
     )
     x_axis = axis("largest singular values (number)", rangemode="tozero")
-    y_axis = axis("share of the energy (%)", range=[min(50.0, 100 * float(recovered[0]) - 5), 101])
+    y_axis = axis("share of the energy (%)", range=[100 * least - 4, 101])
     thinned = "" if step == 1 else f" Every {step}th slot was used."
     return Drawing(
         data, frame(x_axis, y_axis, HEIGHT), f"{shown(one.name)}: {holds}.",
@@ -60,21 +64,24 @@ def residuals(recovery: Recovery, condition: str) -> Drawing | None:
     with np.errstate(over="ignore", invalid="ignore"):
         off = one.observed - one.estimate
     groups = [
-        ("trusted", off[(one.flag == 1) | (one.flag == 2)], "estimate", ""),
-        ("suspect or failed", off[(one.flag == 3) | (one.flag == 4)], "suspect", "/"),
+        ("trusted", off[(one.flag == 1) | (one.flag == 2)], "estimate", "solid"),
+        ("suspect or failed", off[(one.flag == 3) | (one.flag == 4)], "suspect", "dash"),
     ]
-    groups = [(name, v[np.isfinite(v)], token, shape) for name, v, token, shape in groups]
+    groups = [(name, v[np.isfinite(v)], token, dash) for name, v, token, dash in groups]
     trusted = groups[0][1]
     reach = float(np.quantile(np.abs(trusted), 0.999)) * 1.5 if trusted.size else 0.0
     if reach == 0 or not np.isfinite(reach):
         return None
     edges = np.linspace(-reach, reach, BINS + 1)
     data, beyond = [], 0
-    for name, values, token, shape in groups:
-        per_bin = np.histogram(values, edges)[0]
+    for name, values, token, dash in groups:
+        per_bin = np.histogram(values, edges)[0].astype(np.float64)
         beyond += values.size - int(per_bin.sum())
         if values.size:
-            data.append(_bars(name, (edges[:-1] + edges[1:]) / 2, per_bin, token, shape))
+            middle = (edges[:-1] + edges[1:]) / 2
+            line = _line(name, middle, np.where(per_bin, per_bin, np.nan), token, dash)
+            line |= {"mode": "lines", "hovertemplate": "%{y:,} readings at %{x:.3g}"}
+            data.append({**line, "line": {**line["line"], "shape": "hvh"}})
     unit = label(one.unit) if one.unit else "unit not given"
     x_axis = axis(f"reading − estimate ({unit})", range=[-reach, reach])
     y_axis = axis("readings (log scale)", type="log", dtick=1)
@@ -82,7 +89,7 @@ def residuals(recovery: Recovery, condition: str) -> Drawing | None:
     outside = f" {counted(beyond, 'reading')} lie beyond the axis." if beyond else ""
     return Drawing(
         data,
-        frame(x_axis, y_axis, HEIGHT, barmode="overlay", bargap=0, showlegend=True),
+        frame(x_axis, y_axis, HEIGHT, showlegend=True),
         f"Histogram of reading minus estimate, {shown(one.name)}: half of the trusted readings "
         f"are within {usual} of the estimate.",
         f"{shown(one.name)}: half of the trusted readings lie within {usual} of the estimate."
@@ -96,7 +103,7 @@ def by_gap(recovery: Recovery, condition: str) -> Drawing | None:
     if one.holdout is None or not one.holdout.method.by_gap:
         return None
     ours, line = one.holdout.method.by_gap, one.holdout.line.by_gap
-    ticks = [f"{gap_range(o.shortest, o.longest)}<br>n = {count(o.count)}" for o in ours]
+    ticks = [f"{gap_range(o.shortest, o.longest)}<br>{count(o.count)}" for o in ours]
     at = np.arange(len(ours))
     data = [
         _bars(f"method ({label(one.method)})", at, np.array([o.mae for o in ours]), "estimate", ""),
@@ -106,12 +113,13 @@ def by_gap(recovery: Recovery, condition: str) -> Drawing | None:
     for trace in data:
         trace["hovertemplate"] = f"%{{y:.3g}} {label(one.unit) if one.unit else ''}"
     x_axis = axis(
-        f"length of the hidden gap (slots of {duration(recovery.grid.slot)}), n readings in it",
-        tickvals=at.tolist(), ticktext=ticks, showgrid=False,
+        f"length of the gap (slots of {duration(recovery.grid.slot)}),"
+        "<br>number of readings hidden in it",
+        tickvals=at.tolist(), ticktext=ticks, showgrid=False, tickangle=0,
     )  # fmt: skip
     y_axis = axis(f"mean absolute error ({unit})", rangemode="tozero")
     wins = sum(o.mae < s.mae for o, s in zip(ours, line, strict=True))
-    said = f"the method is closer in {wins} of {counted(len(ours), 'class')[:-1]}es of gaps"
+    said = f"the method is closer than a straight line in {wins} of {len(ours)} gap lengths"
     return Drawing(
         data,
         frame(x_axis, y_axis, HEIGHT, barmode="group", bargap=0.25),
@@ -122,7 +130,7 @@ def by_gap(recovery: Recovery, condition: str) -> Drawing | None:
 
 
 def gap_range(shortest: int, longest: int | None) -> str:
-    """ "1", "2–3" or "32 or more"."""
+    """Lengths in slots, as one bar or row names them: 1, 2–3, 32+."""
     if longest is None:
         return f"{count(shortest)}+"
     return count(shortest) if shortest == longest else f"{count(shortest)}–{count(longest)}"
@@ -135,21 +143,19 @@ def _energy(values: Array) -> Array | None:
         return None
 
 
-def _energy_line(name: str, shares: Array, token: str, dash: str) -> dict[str, Any]:
+def _line(name: str, x: Array, y: Array, token: str, dash: str) -> dict[str, Any]:
+    """A line; the second of two is dashed, so that colour is not all that tells them apart."""
     return {
-        "type": "scatter", "mode": "lines+markers", "name": name,
-        "x": np.arange(1, len(shares) + 1), "y": 100 * shares,
+        "type": "scatter", "mode": "lines+markers", "name": name, "x": x, "y": y,
         "line": {"color": var(token), "dash": dash, "width": 2},
-        "marker": {"color": var(token), "size": 5, "symbol": "square" if dash == "dash" else "circle"},
-        "hovertemplate": "%{x} values: %{y:.2f} %",
+        "marker": {"color": var(token), "size": 5, "symbol": MARKS[dash]},
     }  # fmt: skip
 
 
 def _bars(name: str, x: Array, y: Array, token: str, shape: str) -> dict[str, Any]:
-    """Bars; the second of two series is hatched, so that colour is not all that tells them apart."""
-    pattern = {"shape": shape, "fgcolor": var("card"), "size": 6, "solidity": 0.35}
+    """Bars; the second of two series is hatched, for the same reason."""
+    pattern = {"shape": shape, "fillmode": "overlay", "fgcolor": var("card"), "size": 6}
     return {
         "type": "bar", "name": name, "x": x, "y": y,
         "marker": {"color": var(token), "line": {"width": 0}, "pattern": pattern if shape else {}},
-        "opacity": 0.85,
     }  # fmt: skip

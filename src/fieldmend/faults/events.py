@@ -1,0 +1,104 @@
+"""What looks like a fault and is none: many nodes or neighbours together, every day again."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from fieldmend.faults.labels import Context
+from fieldmend.faults.stretches import Array, Mask, grown, stretches
+from fieldmend.faults.witnesses import battery, battery_low, companions
+
+# An event moves at least this many nodes, and this share of those that are heard and sound, ...
+NODES, SHARE = 3, 0.5
+# ... and they set off within this many slots.
+TOGETHER = 15
+# As many of a node's five companions make its departure a local event.
+NEIGHBOURS = 2
+# Microseconds; and on how many other days a departure of half the size makes it a habit.
+DAY, HABIT = 86_400_000_000, 2
+
+
+def shared(found: Mask, deviation: Array, off: Mask) -> Mask:
+    """Stretches of `found` that many nodes begin together, in the same direction.
+
+    Nodes that are `off`, or were found long before the others, bear no witness: batteries die
+    one by one, and the dead do not make the dying an event.
+    """
+    out = np.zeros(found.shape, dtype=np.bool_)
+    heard = ~np.isnan(deviation)
+    living = (heard & ~off).sum(axis=1)
+    for side in (found & (deviation > 0), found & (deviation < 0)):
+        fresh = side & (_age(side, heard) <= TOGETHER)
+        together = fresh.sum(axis=1)
+        sound = living - (side & ~fresh & ~off).sum(axis=1)
+        many = (together >= NODES) & (together >= SHARE * sound)
+        out |= fresh & many[:, None]
+    for n in np.flatnonzero(out.any(axis=0)):
+        out[:, n] = grown(out[:, n], found[:, n])
+    return out
+
+
+def _age(side: Mask, heard: Mask) -> Array:
+    """Slots since the run of marks began, down each column; silence does not end a run."""
+    place = np.arange(1, side.shape[0] + 1)[:, None]
+    return np.asarray(place - np.maximum.accumulate(np.where(heard & ~side, place, 0), axis=0))
+
+
+def local(mean: Array, least: float, context: Context) -> Mask:
+    """Slots and nodes at which two of the node's five companions depart to the same side as it."""
+    order, _ = companions(np.where(mean == 0, np.nan, mean), context)
+    up, down = mean > least, mean < -least
+    out = np.zeros(mean.shape, dtype=np.bool_)
+    for n in np.flatnonzero((up | down).any(axis=0)):
+        near = order[n][order[n] >= 0]
+        out[:, n] |= up[:, n] & (up[:, near].sum(axis=1) >= NEIGHBOURS)
+        out[:, n] |= down[:, n] & (down[:, near].sum(axis=1) >= NEIGHBOURS)
+    return out
+
+
+def on_low_battery(found: Mask, context: Context) -> Mask:
+    """Stretches of `found` in which the node's battery is lower than nearly ever before."""
+    out = np.zeros(found.shape, dtype=np.bool_)
+    volts = battery(context)
+    if volts is None:
+        return out
+    for n in np.flatnonzero(found.any(axis=0)):
+        for a, b in zip(*stretches(found[:, n]), strict=True):
+            out[a:b, n] = battery_low(volts[1][:, n], int(a), int(b))
+    return out
+
+
+def recurrent(found: Mask, deviation: Array, context: Context) -> Mask:
+    """Stretches of `found` that come back at the same hours: the place, not the sensor.
+
+    A stretch is a habit if at its hours of two other days (one, in a record of less than three)
+    the node deviates to the same side by half as much. Asked of stretches of up to 18 hours.
+    """
+    out = np.zeros(found.shape, dtype=np.bool_)
+    day = round(DAY / context.slot) if context.slot > 0 else 0
+    if day < 4:
+        return out
+    slots = found.shape[0]
+    needed = HABIT if slots >= 3 * day else 1
+    shifts = np.arange(-(slots // day), slots // day + 1) * day
+    for n in np.flatnonzero(found.any(axis=0)):
+        for a, b in zip(*stretches(_bridged(found[:, n], deviation[:, n])), strict=True):
+            if b - a <= 0.75 * day:
+                days = [_typical(deviation[a + k : b + k, n]) for k in shifts if k and a + k >= 0]
+                own = _typical(deviation[a:b, n])
+                alike = [d * np.sign(own) >= 0.5 * abs(own) for d in days]
+                out[a:b, n] = sum(alike) >= needed
+    return out & found
+
+
+def _bridged(marks: Mask, deviation: Array) -> Mask:
+    """Marks of one node, carried over slots in which it was not heard."""
+    heard = ~np.isnan(deviation) | marks
+    last = np.maximum.accumulate(np.where(heard, np.arange(marks.size), 0))
+    return np.asarray(marks[last] & (marks | ~heard))
+
+
+def _typical(part: Array) -> float:
+    """Median of what was heard; 0 where that is less than half."""
+    heard = part[~np.isnan(part)]
+    return float(np.median(heard)) if heard.size > 0.5 * part.size else 0.0

@@ -1,0 +1,99 @@
+"""One sentence for each episode, with numbers that its reader can check."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from fieldmend.faults.labels import Context
+from fieldmend.faults.stretches import Array
+from fieldmend.faults.witnesses import Panel, battery
+
+if TYPE_CHECKING:
+    from fieldmend.faults.episodes import Stretch
+    from fieldmend.faults.together import Move
+
+
+def explain(kind: str, stretch: Stretch, seen: Panel, context: Context, unit: float) -> str:
+    """What the readings do, against whom, when, and how the battery was.
+
+    `unit` is what the readings were divided by.
+    """
+    end = slice(-max(stretch.at.size // 5, 1), None) if kind in ("drift", "dead") else slice(None)
+    gap = stretch.readings[end] - seen.implied(stretch.node, stretch.at[end])
+    early = ""
+    if np.isnan(gap).all():  # nobody was left to compare with at the end
+        gap, early = stretch.readings - seen.implied(stretch.node, stretch.at), "earlier "
+    gap = gap[~np.isnan(gap)]
+    against = "with no companion to compare,"
+    if gap.size:
+        against = early + _against(float(np.median(gap)) * unit, seen, stretch.node, context)
+    text = " ".join([_opening(kind, stretch, context, unit), against, _when(stretch, context)])
+    volts = battery(context)
+    return text if volts is None else text + _battery(volts, stretch)
+
+
+def explain_event(move: Move, context: Context, unit: float) -> str:
+    """How many nodes did what, when."""
+    verb = "rise" if move.size > 0 else "fall"
+    amount = f"{_number(abs(move.size) * unit)}{_unit(context)}"
+    when = _time(move.start, context)
+    who = f"{move.nodes} of {move.heard} nodes"
+    return f"{who} {verb} by {amount} together at {when}: an event, not a fault"
+
+
+def _opening(kind: str, stretch: Stretch, context: Context, unit: float) -> str:
+    level = f"{_number(float(np.median(stretch.readings)) * unit)}{_unit(context)}"
+    last = stretch.readings[-max(stretch.at.size // 5, 1) :]
+    end = f"{_number(float(np.median(last)) * unit)}{_unit(context)}"
+    number = stretch.flagged
+    return {
+        "spike": f"reads {level} once," if number == 1 else f"reads {level} {number} times,",
+        "packet": f"reads {level} with other conditions off in the same packet,",
+        "burst": f"{number} readings in a burst around {level},",
+        "stuck": f"stuck at {level},",
+        "drift": f"drifts to {end},",
+        "bias": f"reads {level},",
+        "dead": f"reads {end} and does not come back,",
+    }[kind]
+
+
+def _against(gap: float, seen: Panel, node: int, context: Context) -> str:
+    side = "above" if gap >= 0 else "below"
+    word = "nearest" if seen.in_space else "most similar"
+    count = seen.companions(node).size
+    who = f"its {count} {word} companions imply" if count > 1 else f"its {word} companion implies"
+    return f"{_number(abs(gap))}{_unit(context)} {side} what {who}"
+
+
+def _when(stretch: Stretch, context: Context) -> str:
+    first, last = (_time(int(slot), context) for slot in stretch.at[[0, -1]])
+    if stretch.at.size == 1:
+        return f"at {first}"
+    if stretch.to_end and stretch.lasting:
+        return f"since {first}"
+    return f"from {first} to {last}"
+
+
+def _time(slot: int, context: Context) -> str:
+    if slot >= len(context.times):
+        return f"slot {slot}"
+    moment = datetime.fromtimestamp(int(context.times[slot]) / 1e6, tz=UTC)
+    return f"{moment.day} {moment:%b %H:%M}"
+
+
+def _battery(voltage: tuple[str, Array], stretch: Stretch) -> str:
+    name, values = voltage
+    here = values[stretch.at, stretch.node]
+    here = here[~np.isnan(here)]
+    return f", {name} {np.median(here[-max(here.size // 5, 1) :]):.2f}" if here.size else ""
+
+
+def _unit(context: Context) -> str:
+    return f" {context.unit}" if context.unit else ""
+
+
+def _number(value: float) -> str:
+    return f"{value:.3g}" if abs(value) < 1000 else f"{value:.4g}"

@@ -1,0 +1,154 @@
+"""What a node's own past says: values that stick, readings that turn noisy, jumps out and back.
+
+Each test takes one node's readings in time order, lost slots left out.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from fieldmend.faults.stretches import MAD, Array, Mask, joined, rare, rolling, stretches
+
+# Fewer equal readings in a row are never called stuck.
+SHORTEST_STUCK = 10
+# Slots over which a jump is still a jump.
+LONGEST_GAP = 3
+# Noise is judged over this many readings ...
+NOISY_WINDOW = 41
+# ... of which this share must be this many times rougher than the node is.
+NOISY_SHARE, NOISY_TIMES = 0.5, 3.0
+
+
+@dataclass(frozen=True)
+class Repeats:
+    """Runs of equal readings of one node: places, lengths."""
+
+    start: Array
+    length: Array
+
+
+def repeats(values: Array) -> Repeats:
+    """Runs of equal readings, length 1 where nothing repeats; equal up to single precision."""
+    if values.size == 0:
+        return Repeats(np.zeros(0, int), np.zeros(0, int))
+    change = np.abs(np.diff(values)) > 2e-7 * np.abs(values[1:])
+    start = np.flatnonzero(np.concatenate([[True], change]))
+    return Repeats(start, np.diff(start, append=values.size))
+
+
+def usual_repeats(lengths: Array) -> tuple[float, float]:
+    """How long a run may be: longer than usual, and longer than any would be.
+
+    The second is the power-law extrapolation of `rare`, so that signals which rest often (light at
+    night, rain, a slow quantised temperature) get a long limit and continuous ones a short one.
+    """
+    if lengths.size == 0:
+        return np.inf, np.inf
+    q90, q99 = np.quantile(lengths, (0.9, 0.99))
+    longest = q99 * (q99 / q90) ** 4
+    return max(2 * q99, SHORTEST_STUCK), max(longest, 2 * q99, SHORTEST_STUCK)
+
+
+def roughness(values: Array) -> Array:
+    """Distance of each reading from the nearer of its two neighbours in time.
+
+    One false reading is rough, the good ones beside it are not.
+    """
+    if values.size < 2:
+        return np.zeros(values.size)
+    step = np.abs(np.diff(values))
+    return np.asarray(np.minimum(np.append(step, np.inf), np.insert(step, 0, np.inf)))
+
+
+def usual_roughness(rough: Array) -> float:
+    """How rough a node is in its rougher times, in standard deviations of a step.
+
+    Upper quartile of the readings and of their means over windows: the second counts where
+    the node rests half the day (light). Up to a quarter of the readings may be false.
+    """
+    if rough.size == 0:
+        return 0.0
+    middle, upper = np.quantile(rough, (0.5, 0.75))
+    windows = np.quantile(rolling(rough, NOISY_WINDOW), 0.75)
+    return float(max(MAD * middle, upper / 1.15, windows / 0.8))
+
+
+def noisy(values: Array, usual: float) -> Mask:
+    """Stretches in which most readings jump, back and forth, far more than the node does."""
+    if usual <= 0 or values.size < NOISY_WINDOW:
+        return np.zeros(values.size, dtype=np.bool_)
+    wild = roughness(values) > NOISY_TIMES * usual
+    step = np.sign(np.diff(values, prepend=values[:1]))
+    # White noise turns at two readings of three; a ramp or a plateau does not.
+    turns = np.zeros(values.size)
+    turns[1:-1] = step[1:-1] * step[2:] < 0
+    core = (rolling(wild.astype(float), NOISY_WINDOW) >= NOISY_SHARE) & (
+        rolling(turns, NOISY_WINDOW) >= 0.55
+    )
+    return _trimmed(core, wild)
+
+
+def _trimmed(core: Mask, wild: Mask) -> Mask:
+    """Stretches of windows, from the first wild reading of each to the last."""
+    out = np.zeros_like(core)
+    half = NOISY_WINDOW // 2
+    for a, b in zip(*stretches(joined(core, NOISY_WINDOW)), strict=True):
+        low, high = max(a - half, 0), min(b + half, core.size)
+        inside = low + np.flatnonzero(wild[low:high])
+        if inside.size >= NOISY_WINDOW // 2:
+            out[inside[0] : inside[-1] + 1] = True
+    return out
+
+
+def novel(values: Array, start: int, stop: int) -> bool:
+    """Whether a node jumps to a run's level and away from it, and is there at no other time.
+
+    A sensor that comes to rest by and by (dusk), or again and again at one level, is well.
+    """
+    if start == 0 or stop == values.size:
+        return False
+    steps = np.abs(np.diff(values))
+    usual = 3 * float(np.median(steps[steps > 0]))
+    if min(steps[start - 1], steps[stop - 1]) < usual:
+        return False
+    rest = np.concatenate([values[:start], values[stop:]])
+    return not bool((np.abs(rest - values[start]) <= 1e-3 * abs(values[start])).any())
+
+
+def displaced(values: Array, slots: Array) -> Mask:
+    """Stretches that begin with a rare jump and end with one back to where they came from.
+
+    `slots` places the readings in time: over a gap a node may go anywhere, so that is no jump.
+    """
+    out = np.zeros(values.size, dtype=np.bool_)
+    jumps = np.diff(values)
+    jumps[np.diff(slots) > LONGEST_GAP] = 0.0
+    limit = rare(jumps)
+    cuts = np.flatnonzero(np.abs(jumps) > limit)
+    at = 0
+    while at < cuts.size:
+        back = _way_back(values, cuts, at)
+        if back is None:
+            at += 1
+            continue
+        out[cuts[at] + 1 : cuts[back] + 1] = True
+        at = back + 1
+    return out
+
+
+def _way_back(values: Array, cuts: Array, at: int) -> int | None:
+    """The next cut after which the node is where it was before cut `at`, within half the jump."""
+    usual = np.median(values)
+    before = np.median(values[max(cuts[at] - 4, 0) : cuts[at] + 1])
+    out = values[cuts[at] + 1] - before
+    for back in range(at + 1, min(at + 20, cuts.size)):
+        after = np.median(values[cuts[back] + 1 : cuts[back] + 6])
+        inner = values[cuts[back]] - after
+        if abs(after - before) < 0.5 * min(abs(out), abs(inner)) and out * inner > 0:
+            # Of the two levels the one farther from where the node usually is, is the false one.
+            inside = np.median(values[cuts[at] + 1 : cuts[back] + 1])
+            stayed = (inside - before) * np.sign(out) > 0.3 * abs(out)
+            return back if stayed and abs(inside - usual) > abs(before - usual) else None
+    return None

@@ -1,0 +1,74 @@
+"""What travels with the arrays: the labels that come in, the episodes that go out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from fieldmend.faults.stretches import Array
+
+
+@dataclass(frozen=True)
+class Context:
+    """Labels of the columns and rows, all optional.
+
+    Attributes
+    ----------
+    nodes
+        Names as they may be shown.
+    times
+        Left edges of the slots, int64 microseconds, UTC.
+    slot
+        Length of a slot, microseconds; 0 if not known.
+    places
+        Node → ``{"lat", "lon"}`` or ``{"x", "y"[, "z"]}``.
+    condition, unit
+        What is measured.
+    companions
+        Other conditions on the same grid; one that is named like a voltage is read as the battery.
+    """
+
+    nodes: Sequence[str] = ()
+    times: Array = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
+    slot: int = 0
+    places: Mapping[str, Mapping[str, float]] | None = None
+    condition: str = ""
+    unit: str = ""
+    companions: Mapping[str, Array] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Episode:
+    """Flagged readings of one node that belong together.
+
+    Attributes
+    ----------
+    node
+        Column; for an event that of the node that moved most.
+    condition
+    start, stop
+        First slot, and one past the last.
+    kind
+        spike, burst, stuck, drift, bias, dead, packet or event.
+    readings
+        How many readings in it are flagged; 0 for an event.
+    severity
+        Median |reading − estimate| over the node's usual spread; for an event the median move over
+        the nodes' usual steps.
+    confidence
+        0 to 1, see `docs/faults.md`.
+    explanation
+        One sentence.
+    """
+
+    node: int
+    condition: str
+    start: int
+    stop: int
+    kind: str
+    readings: int
+    severity: float
+    confidence: float
+    explanation: str

@@ -1,0 +1,229 @@
+"""Stuck, noisy, displaced, runaway, drifting nodes: masked before the field is estimated.
+
+A fault that lasts is a component of its own to any low-rank method. So first each node is
+held against its own past, which needs no field; then what is left against what the others imply.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from fieldmend.faults import history
+from fieldmend.faults.companions import implied
+from fieldmend.faults.events import local, on_low_battery, recurrent, shared
+from fieldmend.faults.labels import Context
+from fieldmend.faults.stretches import (
+    MAD,
+    Array,
+    Mask,
+    bounded,
+    grown,
+    joined,
+    node_medians,
+    rolling,
+    stretches,
+)
+
+# With fewer nodes nobody can say who is wrong.
+FEWEST_NODES = 3
+# Slots over which a departure from the others is averaged, and the least |mean z| that counts.
+SMOOTH, LOW, HIGH = 15, 2.0, 4.5
+# Departures are looked for again with the last ones left out.
+PASSES = 2
+# Share of its last readings that a node has to be off to be given up.
+OFF = 0.75
+
+
+def persistent(X: Any, context: Context | None = None) -> Mask:
+    """Readings in stretches of a lasting fault: stuck, noisy, displaced, dead, drifting.
+
+    Parameters
+    ----------
+    X
+        Slots × nodes, NaN = not observed.
+    context
+        Labels and companions; its slot length tells what recurs daily.
+
+    Returns
+    -------
+    ndarray of bool
+        True for readings to leave out when the field is estimated; False where nothing was
+        observed, and everywhere with fewer than three nodes.
+
+    Notes
+    -----
+    Time O(T·N·r²) with r ≤ 4, memory a few times that of X. Deterministic. Drift without any clean
+    period is not found.
+
+    Examples
+    --------
+    >>> import fieldmend as fm
+    >>> from fieldmend import faults
+    >>> net = fm.simulate.network(400, 20, field="temperature", anomaly="stuck", sampling=1, seed=3)
+    >>> found = faults.persistent(net.readings)
+    >>> round(fm.metrics.detection(found, net.support).recall, 1)
+    1.0
+    """
+    context = context or Context()
+    values, _ = bounded(X)
+    observed = ~np.isnan(values)
+    found = np.zeros(values.shape, dtype=np.bool_)
+    if values.shape[1] < FEWEST_NODES:
+        return found
+    found |= stuck(values)
+    found |= noisy(values)
+    found |= displaced(values, found)
+    gone = runaway(values, found, context)
+    found |= gone
+    for _ in range(PASSES):
+        found |= departed(values, found, gone, context)
+    return np.asarray(given_up(found, observed) & observed, dtype=np.bool_)
+
+
+def per_node(
+    values: Array, left_out: Mask | None, test: Callable[[int, Array, Array], Mask]
+) -> Mask:
+    """Apply a test to each node's readings in time order, lost and left-out slots skipped."""
+    out = np.zeros(values.shape, dtype=np.bool_)
+    for n in range(values.shape[1]):
+        used = ~np.isnan(values[:, n])
+        if left_out is not None:
+            used &= ~left_out[:, n]
+        at = np.flatnonzero(used)
+        out[at, n] = test(n, values[at, n], at)
+    return out
+
+
+def stuck(values: Array) -> Mask:
+    """Values that repeat for longer than this node and its companions ever do."""
+    runs = [history.repeats(column[~np.isnan(column)]) for column in values.T]
+    pooled = history.usual_repeats(np.concatenate([r.length for r in runs]))
+
+    def test(n: int, readings: Array, _at: Array) -> Mask:
+        own = history.usual_repeats(runs[n].length)
+        longer, longest = max(own[0], pooled[0]), max(own[1], pooled[1])
+        out = np.zeros(readings.size, dtype=np.bool_)
+        for a, length in zip(runs[n].start, runs[n].length, strict=True):
+            if length > longest or (length > longer and history.novel(readings, a, a + length)):
+                out[a : a + length] = True
+        return out
+
+    return per_node(values, None, test)
+
+
+def noisy(values: Array) -> Mask:
+    """Stretches far rougher than the node's rougher times."""
+    rough = [history.roughness(column[~np.isnan(column)]) for column in values.T]
+    usual = np.array([history.usual_roughness(r) for r in rough])
+    floor = 0.2 * float(np.median(usual))
+    return per_node(values, None, lambda n, v, _: history.noisy(v, max(usual[n], floor)))
+
+
+def displaced(values: Array, left_out: Mask) -> Mask:
+    """Rare jumps out and back, unless many nodes make them together."""
+    found = per_node(values, left_out, lambda _, v, at: history.displaced(v, at))
+    found &= ~left_out
+    return found & ~shared(found, values - node_medians(values), left_out)
+
+
+def runaway(values: Array, left_out: Mask, context: Context) -> Mask:
+    """Levels that no usual reading of the node comes near to, for long or for good.
+
+    The limit is ``q60·(q60/q40)⁵`` of the network's deviations in units of each node's own spread:
+    9 standard deviations for normal values, more for heavy tails. Quantiles that low are what a
+    network has left when its batteries die one after the other.
+    """
+    deviation, spread = _own_deviation(values, left_out)
+    size = np.abs(deviation) / spread
+    pool = size[~np.isnan(size) & ~left_out]
+    out = np.zeros(values.shape, dtype=np.bool_)
+    low, high = np.quantile(pool, (0.4, 0.6)) if pool.size else (0.0, 0.0)
+    if low <= 0:
+        return out
+    far = size > high * (high / low) ** 5
+    for n in np.flatnonzero(far.any(axis=0)):
+        at = np.flatnonzero(~np.isnan(values[:, n]))
+        beyond = far[at, n]
+        for a, b in zip(*stretches(joined(beyond, SMOOTH)), strict=True):
+            if b - a >= SMOOTH // 2 and beyond[a:b].mean() > 0.5:
+                out[at[a:b], n] = True
+    together = shared(out, deviation, left_out) & ~on_low_battery(out, context)
+    return out & ~together & ~recurrent(out, deviation, context)
+
+
+def _own_deviation(values: Array, left_out: Mask) -> tuple[Array, Array]:
+    """Readings minus their node's median, and the nodes' spreads, positive."""
+    kept = np.where(left_out, np.nan, values)
+    deviation = values - node_medians(kept)
+    spread = MAD * node_medians(np.abs(np.where(left_out, np.nan, deviation)))
+    usual = spread[spread > 0]
+    floor = 0.2 * float(np.median(usual)) if usual.size else 1.0
+    return deviation, np.where(spread > floor, spread, floor)
+
+
+def departed(values: Array, left_out: Mask, gone: Mask, context: Context) -> Mask:
+    """Stretches in which a node leaves what the others imply, further than the network's nodes do.
+
+    z = residual/spread; |mean₁₅ z| has to exceed max(4.5, q95·(q95/q75)²) of the network's own
+    |mean₁₅ z|, or hold one of the readings that are `gone`; the stretch reaches as far as
+    |mean₁₅ z| > max(2, q90). Nothing is said where neighbours depart with it (a local event), or
+    where fewer than half of the nodes heard are trusted.
+    """
+    trusted = ~np.isnan(values) & ~left_out
+    field = implied(values, trusted)
+    z = np.clip(field.residual / field.spread, -1e4, 1e4)
+    witnesses = trusted.sum(axis=1, keepdims=True) >= 0.5 * (~np.isnan(values)).sum(
+        axis=1, keepdims=True
+    )
+    known = ~np.isnan(z) & witnesses
+    mean = _rolling_mean(z, known)
+    low, high = _limits(np.abs(mean[known & ~left_out]))
+    out = np.zeros(values.shape, dtype=np.bool_)
+    core = (np.abs(mean) > high) | gone
+    core &= gone | ~local(np.where(left_out, 0.0, mean), low, context)
+    for n in np.flatnonzero((core & known).any(axis=0)):
+        at = np.flatnonzero(known[:, n])
+        hull = joined(np.abs(mean[at, n]) > low, SMOOTH)
+        for a, b in zip(*stretches(grown(core[at, n] & hull, hull)), strict=True):
+            inside = a + np.flatnonzero(np.abs(z[at[a:b], n]) > low)
+            if inside.size >= SMOOTH // 2:
+                out[at[inside[0] : inside[-1] + 1], n] = True
+    spared = shared(out & ~gone, mean, left_out) | recurrent(out & ~gone, mean, context)
+    return out & ~spared
+
+
+def _rolling_mean(z: Array, known: Mask) -> Array:
+    """Mean of the known z around each slot; at least a fifth of the window counts as known."""
+    share = rolling(known.astype(float), SMOOTH)
+    total = rolling(np.where(known, z, 0.0), SMOOTH)
+    return np.where(known, total / np.maximum(share, 0.2), 0.0)
+
+
+def _limits(sizes: Array) -> tuple[float, float]:
+    """The least size that belongs to a departure, and the size that makes one."""
+    if sizes.size == 0:
+        return np.inf, np.inf
+    q75, q90, q95 = np.quantile(sizes, (0.75, 0.9, 0.95))
+    return max(LOW, q90), max(HIGH, q95 * (q95 / q75) ** 2 if q75 > 0 else np.inf)
+
+
+def given_up(found: Mask, observed: Mask) -> Mask:
+    """Nodes that were off for three quarters of the time until their last reading: off throughout.
+
+    A dying node's readings cross the field now and then; they are no better than the others.
+    """
+    out = found.copy()
+    for n in np.flatnonzero(found.any(axis=0)):
+        at = np.flatnonzero(observed[:, n])
+        marks = found[at, n]
+        if not marks[-1]:
+            continue
+        share = np.cumsum(marks[::-1])[::-1] / np.arange(at.size, 0, -1)
+        start, _ = stretches(marks)
+        lost = start[(share[start] >= OFF) & (at.size - start >= 2 * SMOOTH)]
+        if lost.size:
+            out[at[lost[0] :], n] = True
+    return out

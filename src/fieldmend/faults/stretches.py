@@ -1,0 +1,108 @@
+"""Stretches of slots and of readings: finding, joining and measuring them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[Any]
+Mask = NDArray[np.bool_]
+
+# A normal distribution's standard deviation in units of its median absolute value.
+MAD = 1.4826
+
+
+def stretches(marks: Mask) -> tuple[Array, Array]:
+    """First and one past the last place of each run of True in a vector.
+
+    Examples
+    --------
+    >>> stretches(np.array([True, False, True, True]))
+    (array([0, 2]), array([1, 4]))
+    """
+    edges = np.flatnonzero(np.diff(marks.astype(np.int8), prepend=0, append=0))
+    return edges[::2], edges[1::2]
+
+
+def joined(marks: Mask, gap: int) -> Mask:
+    """The marks of a vector, runs at most `gap` places apart made one.
+
+    Examples
+    --------
+    >>> joined(np.array([True, False, True, False, False, True]), 1).astype(int)
+    array([1, 1, 1, 0, 0, 1])
+    """
+    out = marks.copy()
+    start, stop = stretches(~marks)
+    inner = (start > 0) & (stop < marks.size) & (stop - start <= gap)
+    for a, b in zip(start[inner], stop[inner], strict=True):
+        out[a:b] = True
+    return out
+
+
+def grown(core: Mask, hull: Mask) -> Mask:
+    """The runs of `hull` that hold at least one place of `core`: two thresholds, one stretch.
+
+    Examples
+    --------
+    >>> grown(np.array([0, 0, 1, 0, 0]) > 0, np.array([1, 0, 1, 1, 0]) > 0).astype(int)
+    array([0, 0, 1, 1, 0])
+    """
+    out = core.copy()
+    for a, b in zip(*stretches(hull | core), strict=True):
+        out[a:b] = core[a:b].any()
+    return out
+
+
+def bounded(X: Any) -> tuple[Array, float]:
+    """Readings as float64 of ordinary size, and the power of two they were divided by.
+
+    Equal readings stay equal. What lies 10⁶⁰ times above the typical size is cut there: it is
+    absurd either way, and its square has to be finite.
+    """
+    given = np.asarray(X, dtype=np.float64)
+    if given.ndim != 2:
+        msg = f"readings must be slots × nodes; their shape is {given.shape}"
+        raise ValueError(msg)
+    size = np.abs(given[np.isfinite(given) & (given != 0)])
+    power = int(np.frexp(np.median(size))[1]) if size.size else 0
+    values = np.ldexp(given, -power)
+    return np.clip(values, -1e60, 1e60, out=values), float(power)
+
+
+def rolling(values: Array, width: int) -> Array:
+    """Mean over `width` places around each, fewer at the ends, down the first axis."""
+    half = width // 2
+    total = np.cumsum(np.concatenate([np.zeros((1, *values.shape[1:])), values]), axis=0)
+    place = np.arange(values.shape[0])
+    low, high = np.maximum(place - half, 0), np.minimum(place + half + 1, values.shape[0])
+    count = (high - low).reshape(-1, *[1] * (values.ndim - 1))
+    return np.asarray((total[high] - total[low]) / count)
+
+
+def rare(values: Array, decades: float = 3.0) -> float:
+    """A size that one value in 10^(2 + decades) would exceed, were the tail a power law.
+
+    ``q99·(q99/q90)^decades``: from the 90 % and 99 % quantiles of absolute values, which a few
+    false ones cannot move. About 10 standard deviations for normal values and much more for
+    heavy tails, so that what is usual for a node that jumps (light) is not rare.
+
+    Examples
+    --------
+    >>> round(rare(np.linspace(0, 1, 101)), 4)
+    1.3177
+    """
+    if values.size == 0:
+        return np.inf
+    q90, q99 = np.quantile(np.abs(values), (0.9, 0.99))
+    return float(q99 * (q99 / q90) ** decades) if q90 > 0 else np.inf
+
+
+def node_medians(values: Array) -> Array:
+    """Median of each column's numbers; NaN for a column that has none, without a warning."""
+    out = np.full(values.shape[1], np.nan)
+    some = ~np.isnan(values).all(axis=0)
+    out[some] = np.nanmedian(values[:, some], axis=0)
+    return out

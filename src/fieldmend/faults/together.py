@@ -1,0 +1,65 @@
+"""Moves that most nodes make together within a slot: reported as events, never as faults."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from fieldmend.faults.stretches import MAD, Array, Mask, node_medians, rare
+
+# Fewer nodes are no crowd; this share of those heard has to move, each by this many usual steps.
+FEWEST, SHARE, STEPS = 5, 0.6, 5.0
+
+
+@dataclass(frozen=True)
+class Move:
+    """A common move: from slot `start` until half of it is undone, but not beyond a day."""
+
+    start: int
+    stop: int
+    node: int
+    """The node that moved most, in its own usual steps."""
+    nodes: int
+    heard: int
+    size: float
+    """Median move in the data's units."""
+    strength: float
+    """Median move in usual steps."""
+
+
+def common_moves(values: Array, flagged: Mask, longest: int) -> Iterator[Move]:
+    """Slots at which at least 60 % of five or more nodes jump to the same side, rarely so."""
+    sound = np.where(flagged, np.nan, values)
+    step = np.diff(sound, axis=0)
+    usual = MAD * node_medians(np.abs(step))
+    if values.shape[1] < FEWEST or not (usual > 0).any():
+        return
+    usual = np.where(usual > 0, usual, np.median(usual[usual > 0]))
+    score = step / usual
+    heard = (~np.isnan(score)).sum(axis=1)
+    moved = np.maximum((score > STEPS).sum(axis=1), (score < -STEPS).sum(axis=1))
+    crowd = np.flatnonzero((heard >= FEWEST) & (moved >= SHARE * heard))
+    if crowd.size == 0:
+        return
+    typical = np.zeros(heard.size)
+    typical[heard > 0] = np.nanmedian(score[heard > 0], axis=1)
+    limit = max(rare(typical, 1.0), STEPS)
+    free = 0
+    for t in crowd:
+        if t + 1 >= free and abs(typical[t]) > limit:
+            size = float(np.nanmedian(step[t]))
+            free = _undone(sound, int(t), size, longest)
+            node = int(np.nanargmax(np.abs(score[t])))
+            yield Move(int(t) + 1, free, node, int(moved[t]), int(heard[t]), size, abs(typical[t]))
+
+
+def _undone(sound: Array, before: int, size: float, longest: int) -> int:
+    """One past the last slot at which the nodes are still half the move away."""
+    later = sound[before + 1 : before + 1 + longest] - sound[before]
+    known = ~np.isnan(later).all(axis=1)
+    way = np.full(later.shape[0], size)
+    way[known] = np.nanmedian(later[known], axis=1)
+    back = np.flatnonzero(way * np.sign(size) < 0.5 * abs(size))
+    return before + 1 + (int(back[0]) if back.size else later.shape[0])

@@ -1,0 +1,119 @@
+"""Who can testify about a node: its nearest companions, and its battery."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from fieldmend.faults.labels import Context
+from fieldmend.faults.stretches import Array, Mask, node_medians
+
+COMPANIONS = 5
+BATTERY = ("voltage", "battery", "vbat", "batt")
+# Slots from which correlations are taken, evenly spaced.
+SAMPLE = 500
+
+
+@dataclass(frozen=True)
+class Panel:
+    """The sound readings of all nodes as deviations from their levels, and who is whose companion.
+
+    `order` has for each node its companions, nearest first, −1 where there are fewer than five.
+    """
+
+    deviation: Array
+    level: Array
+    order: Array
+    in_space: bool
+
+    def implied(self, node: int, slots: Array) -> Array:
+        """The node's level plus the median of its companions' deviations from theirs.
+
+        Plain on purpose: the number in an explanation has to be one that its reader can redo.
+        """
+        others = self.companions(node)
+        out = np.full(slots.size, np.nan)
+        theirs = self.deviation[np.ix_(slots, others)]
+        heard = ~np.isnan(theirs).all(axis=1)
+        out[heard] = self.level[node] + np.nanmedian(theirs[heard], axis=1)
+        return out
+
+    def companions(self, node: int) -> Array:
+        """Columns of the node's companions."""
+        return np.asarray(self.order[node][self.order[node] >= 0])
+
+
+def panel(values: Array, flagged: Mask, context: Context) -> Panel:
+    """Sound deviations, and each node's five nearest companions in space, else most correlated."""
+    deviation = np.where(flagged, np.nan, values)
+    level = node_medians(deviation)
+    deviation -= level
+    order, in_space = companions(deviation, context)
+    # A node without any sound reading is taken to belong where the others are.
+    known = ~np.isnan(level)
+    level = np.where(known, level, np.median(level[known]) if known.any() else np.nan)
+    return Panel(deviation, level, order, in_space)
+
+
+def companions(deviation: Array, context: Context) -> tuple[Array, bool]:
+    """Nodes × 5: the nearest nodes that have readings, −1 where there are no more; if in space."""
+    able = ~np.isnan(deviation).all(axis=0)
+    distance = _distances(context, deviation.shape[1])
+    in_space = distance is not None
+    if distance is None:
+        distance = 1 - _correlations(deviation)
+    distance[:, ~able] = np.inf
+    np.fill_diagonal(distance, np.inf)
+    order = np.argsort(distance, axis=1, kind="stable")[:, :COMPANIONS]
+    near = np.take_along_axis(distance, order, axis=1)
+    return np.where(np.isfinite(near), order, -1), in_space
+
+
+def _distances(context: Context, nodes: int) -> Array | None:
+    """Between all pairs of nodes, if every node has a place."""
+    places = context.places
+    if places is None or len(context.nodes) != nodes or any(n not in places for n in context.nodes):
+        return None
+    points = np.array([_point(places[name]) for name in context.nodes])
+    return np.asarray(np.sqrt(((points[:, None, :] - points[None, :, :]) ** 2).sum(axis=2)))
+
+
+def _point(place: Mapping[str, float]) -> tuple[float, float, float]:
+    """Metres, or degrees with those of longitude shortened: only the order of distances matters."""
+    if "lat" in place:
+        lat = float(place["lat"])
+        return lat, float(place["lon"]) * float(np.cos(np.radians(lat))), 0.0
+    return float(place["x"]), float(place["y"]), float(place.get("z", 0.0))
+
+
+def _correlations(deviation: Array) -> Array:
+    """Between all pairs of nodes, of bounded deviations where both were heard."""
+    slots = deviation.shape[0]
+    rows = np.unique(np.linspace(0, slots - 1, min(SAMPLE, slots)).astype(int))
+    part = deviation[rows]
+    size = node_medians(np.abs(part))
+    part = np.clip(part / np.where(size > 0, size, 1.0), -5, 5)
+    seen = (~np.isnan(part)).astype(float)
+    part = np.nan_to_num(part)
+    energy = (part**2).T @ seen
+    norm = np.sqrt(energy * energy.T)
+    return np.asarray((part.T @ part) / np.where(norm > 0, norm, 1.0))
+
+
+def battery(context: Context) -> tuple[str, Array] | None:
+    """The companion condition that is named like a voltage, if there is one."""
+    for name, values in context.companions.items():
+        if any(word in name.lower() for word in BATTERY):
+            return name, np.asarray(values, dtype=np.float64)
+    return None
+
+
+def battery_low(voltage: Array, start: int, stop: int) -> bool:
+    """Whether a node's voltage in the last fifth of a stretch is below nearly all it was before."""
+    before, here = voltage[:start], voltage[start + 4 * (stop - start) // 5 : stop]
+    before, here = before[~np.isnan(before)], here[~np.isnan(here)]
+    if before.size < 10 or here.size == 0:
+        return False
+    return bool(np.median(here) < np.quantile(before, 0.02))

@@ -1,0 +1,87 @@
+"""A temporary database for one call of `read`: in memory for small input, else in a file."""
+
+import atexit
+import itertools
+import os
+import shutil
+import tempfile
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import duckdb
+
+MEMORY = "1200MB"  # DuckDB's share; what does not fit goes to disk
+SMALL = 1 << 25  # bytes of input that stay in memory
+_numbers = itertools.count()
+
+
+@cache
+def _instance(process: int) -> "duckdb.DuckDBPyConnection":
+    """One DuckDB per process: to start one costs more than to read a small file.
+
+    Nothing is fetched, and nothing is found in the caller's variables.
+    """
+    import duckdb
+
+    spill = tempfile.mkdtemp(prefix="fieldmend-spill-")
+    atexit.register(shutil.rmtree, spill, ignore_errors=True)
+    con = duckdb.connect(":memory:")
+    con.execute(
+        "SET autoinstall_known_extensions = false; SET autoload_known_extensions = false; "
+        f"SET memory_limit = '{MEMORY}'; SET preserve_insertion_order = true"
+    )
+    con.execute("SET temp_directory = $d", {"d": spill})
+    threads = os.environ.get("FIELDMEND_THREADS", "")
+    if threads.isdigit() and int(threads):
+        con.execute(f"SET threads = {int(threads)}")
+    return con
+
+
+@dataclass(frozen=True)
+class Session:
+    """A database and a folder, both gone when it is closed."""
+
+    work: Path
+    con: "duckdb.DuckDBPyConnection"
+    name: str
+
+    @classmethod
+    def open(cls, *, small: bool) -> "Session":
+        """A new one. UTC throughout."""
+        work = Path(tempfile.mkdtemp(prefix="fieldmend-"))
+        name = f"session_{next(_numbers)}"
+        try:
+            con = _instance(os.getpid()).cursor()
+            con.execute(
+                "SET TimeZone = 'UTC'; SET python_enable_replacements = false; "
+                "SET enable_progress_bar = false"
+            )
+            where = ":memory:" if small else str(work / "records.duckdb")
+            con.execute(f"ATTACH '{where.replace(chr(39), chr(39) * 2)}' AS {name}; USE {name}")
+        except BaseException:
+            shutil.rmtree(work, ignore_errors=True)
+            raise
+        return cls(work, con, name)
+
+    def close(self) -> None:
+        """Remove the database; `con` may have been closed before."""
+        self.con.close()
+        con = _instance(os.getpid()).cursor()
+        con.execute(f"DETACH DATABASE IF EXISTS {self.name}")
+        con.close()
+        shutil.rmtree(self.work, ignore_errors=True)
+
+
+def is_small(source: Any) -> bool:
+    """Whether a source is known to be small: files by their size; frames are in memory already."""
+    if isinstance(source, list | tuple):
+        return all(is_small(one) for one in source)
+    if isinstance(source, str | os.PathLike):
+        try:
+            return os.stat(source).st_size <= SMALL
+        except (OSError, ValueError):
+            return False
+    return True
