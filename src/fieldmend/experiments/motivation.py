@@ -15,7 +15,7 @@ SHARES = (0.0, 0.005, 0.03)
 VALUE = 100.0
 # The example has no noise: a μ this small against singular values of thousands is equality.
 MU = 1.0
-RUNS = 5
+RUNS = 3
 
 
 def cells(*, quick: bool) -> list[Cell]:

@@ -28,7 +28,7 @@ was tuned to match. NSE is the paper's normalised square error, Σ(L̂ − L)²/
   solved by the fast solver to a certified gap of 1e-5; the table `solver` compares it with the
   paper's own algorithm. **LS (our defaults)** centres and scales each node and has
   λ = 2/(√p(√T + √N)).
-- **MC** and **SRMF** work in the data's own units with the same μ; MC to a gap of 1e-4 (1e-3 from
+- **MC** and **SRMF** work in the data's own units with the same μ; MC to a gap of 1e-4 (1e-2 from
   200,000 entries on), SRMF (λ = 0.01) to a last step of 1e-4. **OS** is told the support and the
   spaces that LS-Separation finds in the full matrix. The **straight line** joins a node's own
   readings.

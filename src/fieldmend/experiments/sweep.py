@@ -15,6 +15,9 @@ from fieldmend.metrics import nse
 RUNS = 10
 # Fewer runs where one solve takes seconds: the full sweep has to end within 20 minutes.
 FEWER = {
+    ("intellab", "auto"): 5,
+    ("ndbc", "ls_paper"): 5,
+    ("ndbc", "mc"): 5,
     ("ndbc", "srmf"): 3,
     ("ndbc", "auto"): 2,
     ("greenorbs", "ls_paper"): 5,
