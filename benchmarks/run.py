@@ -2,6 +2,8 @@
 
 speed    ls against the paper's algorithm, same problem, same certified gap
 scaling  time, memory and share of the GEMM rate from 10⁴ to 10⁶ slots
+reading  a CSV of 60 million rows to a grid, beside plain DuckDB, Polars and pandas
+command  the whole command on a real file, import and --help, beside qolmat and saqc
 peers    the libraries a user could take instead; makes their environments first
 """
 
@@ -15,6 +17,8 @@ HERE = Path(__file__).parent
 SCRIPTS = {
     "speed": [[HERE / "speed.py"]],
     "scaling": [[HERE / "scaling.py"]],
+    "reading": [[HERE / "reading.py"]],
+    "command": [[HERE / "command.py"]],
     "peers": [[HERE / "peers" / "run.py", "--setup"], [HERE / "peers" / "run.py"]],
 }
 

@@ -21,7 +21,11 @@ html_theme_options = {"show_prev_next": False, "secondary_sidebar_items": ["page
 html_show_sourcelink = False
 
 # Pages of index.md that may not be written yet: left out of the list until they are.
+<<<<<<< HEAD
 LATER = ("auto", "faults", "flags", "paper/claims", "report")
+=======
+LATER = ("auto", "faults", "flags")
+>>>>>>> main
 
 
 def leave_out(app, docname, source):
@@ -32,8 +36,9 @@ def leave_out(app, docname, source):
                 source[0] = re.sub(rf"^{name}\n", "", source[0], flags=re.MULTILINE)
 
 
-def plain_bars(app, what, name, obj, options, lines):
+def plain_bars(*event):
     """|O| in a docstring is a number of entries, no substitution."""
+    lines = event[-1]
     for i, line in enumerate(lines):
         if not line.lstrip().startswith((">>>", "...")):
             parts = line.split("``")

@@ -32,8 +32,9 @@ what was expected, what to try.
 **Completion**: `fieldmend --install-completion` for bash, zsh, fish or PowerShell;
 `fieldmend --show-completion` prints the script instead.
 
-**Environment**: `NO_COLOR`; `TMPDIR`, where records are unpacked; `FIELDMEND_THREADS`, of the reader;
-`OPENBLAS_NUM_THREADS` and its kin, of the linear algebra, 1 unless you set it; `FIELDMEND_DEBUG`.
+**Environment**: `NO_COLOR`; `TMPDIR`, where records are unpacked; `FIELDMEND_THREADS`, of the
+reader; `OPENBLAS_NUM_THREADS` and its kin, of the linear algebra, 1 unless you set it;
+`FIELDMEND_DEBUG`.
 
 *This page is written by `docs/generate_cli.py`.*
 """

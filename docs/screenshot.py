@@ -26,8 +26,9 @@ def main() -> None:
         subprocess.run(demo, check=True)
         PICTURE.parent.mkdir(exist_ok=True)
         report = Path(folder, "demo.report.html").as_uri()
+        own = [f"--user-data-dir={folder}/profile", f"--screenshot={PICTURE}"]
         subprocess.run(
-            [browser, *FLAGS, f"--user-data-dir={folder}/profile", f"--screenshot={PICTURE}", report],
+            [browser, *FLAGS, *own, report],
             check=True,
             timeout=120,
             stderr=subprocess.DEVNULL,

@@ -7,6 +7,7 @@ import os
 import select
 import shutil
 import subprocess
+import sys
 import tempfile
 import time
 
@@ -17,6 +18,14 @@ FLAGS = (
     "--disable-dev-shm-usage", "--hide-scrollbars", "--force-color-profile=srgb",
     "--remote-debugging-pipe",
 )  # fmt: skip
+# Chromium reads commands from descriptor 3 and answers on 4.
+LAUNCH = """
+import fcntl, os, sys
+ends = [fcntl.fcntl(int(end), fcntl.F_DUPFD, 10) for end in sys.argv[1:3]]
+os.dup2(ends[0], 3)
+os.dup2(ends[1], 4)
+os.execv(sys.argv[3], sys.argv[3:])
+"""
 
 
 def path():
@@ -32,16 +41,22 @@ class Browser:
         self._folder = tempfile.mkdtemp(prefix="fieldmend-browser-")
         to_read, self._out = os.pipe()
         self._in, to_write = os.pipe()
-        # Chromium reads commands from descriptor 3 and answers on 4.
-        command = ["sh", "-c", f'exec "$0" "$@" 3<&{to_read} 4>&{to_write}', path(), *FLAGS]
         self._process = subprocess.Popen(
-            [*command, f"--user-data-dir={self._folder}", "about:blank"],
+            [sys.executable, "-c", LAUNCH, str(to_read), str(to_write), path(), *FLAGS,
+             f"--user-data-dir={self._folder}", "about:blank"],
             pass_fds=(to_read, to_write), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
         )  # fmt: skip
         os.close(to_read)
         os.close(to_write)
         self._buffer, self._last, self.events = b"", 0, []
         self._session = None
+        try:
+            self._attach()
+        except BaseException:
+            self.close()
+            raise
+
+    def _attach(self):
         pages = self.call("Target.getTargets")["targetInfos"]
         page = next(t["targetId"] for t in pages if t["type"] == "page")
         opened = self.call("Target.attachToTarget", targetId=page, flatten=True)
@@ -53,12 +68,17 @@ class Browser:
         return self
 
     def __exit__(self, *_):
+        self.close()
+
+    def close(self):
+        """End the browser and forget its profile."""
         with contextlib.suppress(Exception):
             self._session = None
             self.call("Browser.close")
         with contextlib.suppress(subprocess.TimeoutExpired):
             self._process.wait(timeout=10)
         self._process.kill()
+        self._process.wait()
         os.close(self._in)
         os.close(self._out)
         shutil.rmtree(self._folder, ignore_errors=True)

@@ -167,14 +167,15 @@ def test_netcdf(readings, run):
 
 
 def test_out_is_made_and_existing_files_are_kept_without_force(readings, run):
-    assert run("recover", readings, "--out", "results", "-q")[0] == 0
+    forced = ("recover", readings, "--out", "results", "--force", "-q")
+    assert run(*forced)[0] == 0
     before = {p: p.read_bytes() for p in Path("results").iterdir()}
     assert {p.name for p in before} == {f"readings.{name}" for name in FILES}
     code, out, err = run("recover", readings, "--out", "results")
     assert (code, out) == (2, "")
     assert "is there already" in err
     assert "--force" in err
-    assert run("recover", readings, "--out", "results", "--force", "-q")[0] == 0
+    assert run(*forced)[0] == 0
     assert {p: p.read_bytes() for p in Path("results").iterdir()} == before
 
 

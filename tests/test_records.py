@@ -230,6 +230,17 @@ def test_influx(tmp_path):
     np.testing.assert_array_equal(grid.values["humidity"].ravel(), [40, np.nan])
 
 
+def test_influx_in_utf16(tmp_path):
+    text = (
+        "#group,false,false,false,false,true,true\n#datatype,string,long,dateTime:RFC3339,double,"
+        "string,string\n#default,_result,,,,,\n,result,table,_time,_value,host,_field\n"
+        ",,1,2024-01-01T00:00:00Z,40,a,humidity\n"
+    )
+    path = tmp_path / "x.csv"
+    path.write_bytes(text.encode("utf-16"))
+    assert fm.read(path).grid().values["humidity"][0, 0] == 40
+
+
 def test_home_assistant(tmp_path):
     text = (
         "entity_id,state,last_changed\nsensor.hall,20.5,2024-01-01T00:00:00.000Z\n"
@@ -281,6 +292,37 @@ def test_a_frame_with_nodes_that_are_numbers():
     assert dict(records.origin.rejects.totals) == {"node": 1}
 
 
+@pytest.mark.parametrize(
+    ("frame", "refused"),
+    [
+        (pd.DataFrame([["a", "2024-01-01", 1, 2]], columns=["node", "time", "t", "t"]), "one name"),
+        (pd.DataFrame([["a", "2024-01-01", 1, 2]]), "no column holds the time; found: 0, 1"),
+        (pd.DataFrame([[1]], columns=pd.MultiIndex.from_tuples([("a", "b")])), "time"),
+        (WIDE.iloc[:0], "no records"),
+        (pl.DataFrame({"node": ["a"], "time": ["2024-01-01"], "t": [[1, 2]]}), "holds readings"),
+        (np.zeros((3, 2)), "cannot read records from a ndarray"),
+    ],
+)  # fmt: skip
+def test_frames_that_are_refused(frame, refused):
+    with pytest.raises(fm.InputError, match=refused):
+        fm.read(frame)
+
+
+def test_a_frame_with_two_levels_of_index():
+    same(fm.read(WIDE.set_index(["node", "time"])))
+
+
+@pytest.mark.parametrize("kind", ["int64", "uint64"])
+def test_whole_numbers_in_frames_keep_their_digits(kind, tmp_path):
+    cells = np.array([2**53 + 1, 2**63 - 1, 7, 8], dtype=kind)
+    frame = WIDE.assign(temperature=cells)
+    frame.to_parquet(tmp_path / "x.parquet")
+    for source in (frame, tmp_path / "x.parquet"):
+        records = fm.read(source)
+        assert dict(records.origin.rejects.totals) == {"number": 2}
+        np.testing.assert_array_equal(records.grid().values["temperature"].ravel(), [7, 8])
+
+
 @pytest.mark.parametrize("column", ['"; DROP TABLE r;--', "select", "a'b", "x" * 200])
 def test_parquet(column, tmp_path):
     path = tmp_path / "x.parquet"
@@ -317,8 +359,9 @@ def test_sqlite(tmp_path):
         fm.read(path, table="zzz")
     half = fm.read(path, query='SELECT * FROM "read\'ings""" WHERE node = \'a\'')
     assert half.origin.read == 2
-    with pytest.raises(fm.InputError, match="SQLite says"):
-        fm.read(path, query="DELETE FROM other")
+    for query in ("DELETE FROM other", "SELECT 1; SELECT 2", "SELECT"):
+        with pytest.raises(fm.InputError, match="SQLite says"):
+            fm.read(path, query=query)
     con.close()
 
 
@@ -468,6 +511,10 @@ def test_places_from_a_mapping(tmp_path):
     grid = fm.read(path, locations={"a": {"x": 1, "y": 2}, "zz": {"x": 0, "y": 0}}).grid()
     assert grid.places == {"a": {"x": 1, "y": 2}}
     assert fm.read(path).grid().places is None
+    with pytest.raises(fm.InputError, match="locations= cannot be used"):
+        fm.read(path, locations={"a": (1, 2)})
+    half = file(tmp_path, "node,lat,lon\na,x,2\n", "half.csv")
+    assert fm.read(path, locations=half).grid().places is None
     with pytest.raises(fm.InputError, match="no positions"):
         fm.read(path, locations=path)
 

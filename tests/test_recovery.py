@@ -417,12 +417,15 @@ def test_a_node_silent_in_a_window_keeps_its_level(long, short_windows):
 def test_an_episode_over_a_join_is_one(long, short_windows):
     X = long.readings.copy()
     edge = windows.windows(4000, 30)[1].first
-    X[edge - 20 : edge + 20, 4] = long.truth[edge - 20 : edge + 20, 4] + 500.0
+    # Longer than what the windows share: neither of them sees all of it.
+    X[edge - 200 : edge + 200, 4] = long.truth[edge - 200 : edge + 200, 4] + 500.0
     one = fm.recover(Grid.of(X), holdout=False)["value"]
     across = [e for e in one.episodes if e.node == 4 and e.start < edge < e.stop]
     assert len(across) == 1
-    assert across[0].start <= edge - 19
-    assert across[0].stop >= edge + 19
+    seen = np.flatnonzero(~np.isnan(X[:, 4]))
+    inside = seen[(seen >= edge - 200) & (seen < edge + 200)]
+    assert (across[0].start, across[0].stop) == (inside[0], inside[-1] + 1)
+    assert across[0].readings == len(inside)
     assert all(e.stop <= len(X) for e in one.episodes)
 
 

@@ -115,6 +115,12 @@ NUMBERS = [
        "c;2024-01-01;1.234\n", (3, 2, 0, 1), why={"number": 1}, lines=(4,)),
     ok("thousands with the comma as the mark", "node;time;temperature\na;2024-01-01;20,5\nb;2024-01-01;21,5\n"
        "c;2024-01-01;1.234,5\n", (3, 2, 0, 1), why={"number": 1}, lines=(4,)),
+    no("whole numbers over 2^53 only", HEAD + "a,2024-01-01,9007199254740993\n", "over 2^53"),
+    no("missing that is no number", HEAD + GOOD, "neither a number nor a word", options={"missing": [None]}),
+    ok("missing as one number", row("-9999"), (4, 4, 0, 0), options={"missing": -9999}),
+    ok("missing as one word", row("-9999"), (4, 4, 0, 0), options={"missing": "-9999"}),
+    ok("missing of a condition that is not there", HEAD + GOOD, (3, 3, 0, 0), options={"missing": {"x": [1]}},
+       warns="missing= names x"),
     ok("a sentinel is kept unless declared", row("-9999"), (4, 4, 0, 0)),
 ]  # fmt: skip
 
@@ -155,6 +161,19 @@ DIALECTS = [
     ok("a header repeated in the middle", HEAD + GOOD + HEAD + "b,2024-01-01 00:10,5\n", (5, 4, 0, 1),
        why={"header": 1}, lines=(5,)),
     ok("comments on top", "# station\n# made 2024\n" + HEAD + GOOD, (3, 3, 0, 0)),
+    ok("UTF-32", (HEAD + GOOD).encode("utf-32"), (3, 3, 0, 0), notes="UTF-32"),
+    ok("UTF-16 with half a letter at the end", (HEAD + GOOD).encode("utf-16") + b"x", (4, 3, 0, 1), why={"ragged": 1},
+       lines=(5,)),
+    ok("Windows letters", HEAD.encode() + b"\x80uro,2024-01-01,1\n", (1, 1, 0, 0), notes="CP1252"),
+    ok("Excel's sep= line", "sep=;\nnode;time;temperature\na;2024-01-01;20,5\n", (1, 1, 0, 0), notes="decimal comma"),
+    ok("titles above the header", "My mast\nmade in 2024\n" + HEAD + "a,2024-01-01,x\n" + GOOD, (4, 3, 0, 1),
+       why={"number": 1}, lines=(4,), notes="2 lines above the header"),
+    ok("a million blank lines", HEAD + "\n" * 1_000_000 + "a,2024-01-01,1\nb,2024-01-01,x\n", (2, 1, 0, 1),
+       why={"number": 1}, lines=(1_000_003,)),
+    ok("a comment in the middle", HEAD + "# new battery\n" + GOOD, (4, 3, 0, 1), why={"ragged": 1}, lines=(2,)),
+    ok("a total at the end", HEAD + GOOD + "Total,,62\n", (4, 3, 0, 1), why={"time": 1}, lines=(5,)),
+    ok("a line of 5 MB", HEAD + '"' + "x" * 5_000_000 + '",2024-01-01,1\n' + GOOD, (4, 3, 0, 1), why={"line": 1}, lines=(2,)),
+    no("a page of HTML", "<html><body>404</body></html>\n", "no column holds the time"),
     no("no header", "a,2024-01-01,1\nb,2024-01-01,2\n", "no header"),
     no("an endless line", HEAD + "a,2024-01-01," + "9" * 3_000_000 + "\n", "none of 1 rows"),
 ]  # fmt: skip
@@ -195,6 +214,11 @@ COLUMNS = [
     no("a role that is not there", HEAD + GOOD, "no column 'zeit' for time", options={"time": "zeit"}),
     no("a node that is not there", HEAD + GOOD, "no column 'x' for node", options={"node": "x"}),
     no("a condition that is not there", HEAD + GOOD, "no column 'x'", options={"conditions": ["x"]}),
+    no("conditions that are none", HEAD + GOOD, "names none", options={"conditions": []}),
+    ok("conditions as one name", HEAD + GOOD, (3, 3, 0, 0), options={"conditions": "temperature"}),
+    no("time that is none", HEAD + GOOD, "names no column", options={"time": []}),
+    no("one column for two roles", HEAD + GOOD, "cannot be both time and value", options={"value": "time"}),
+    no("node under another name", "sensor,time,temperature\na,2024-01-01,1\nb,2024-01-01,2\n", "perhaps with node='sensor'"),
     no("no readings", "node,time,name\na,2024-01-01,hello\n", "no column holds readings"),
     ok("roles named", "wer,wann,was\na,2024-01-01,1\n", (1, 1, 0, 0),
        options={"node": "wer", "time": "wann", "value": "was"}),
@@ -225,6 +249,19 @@ CLOCKS = [
        why={"clock": 1}),
     ok("day first, by dots", times("31.01.2024 00:00", "01.02.2024 00:00"), (2, 2, 0, 0)),
     ok("day first, by a 31", times("31/01/2024 00:00", "01/02/2024 00:00"), (2, 2, 0, 0)),
+    ok("days without marks", times("20240101", "20240102"), (2, 2, 0, 0), notes="slot 1 d"),
+    ok("stamps without marks", times("202401010000", "202401010010"), (2, 2, 0, 0), notes="slot 10 min"),
+    ok("month by name", times("01-Jan-2024 00:00", "01-Jan-2024 00:10"), (2, 2, 0, 0), notes="slot 10 min"),
+    ok("twelve hours", times("1/31/2024 10:00 PM", "1/31/2024 10:10 PM"), (2, 2, 0, 0), notes="slot 10 min"),
+    no("years of two digits", times("01/31/24 10:00", "02/01/24 10:00"), "the year has two digits"),
+    ok("one year of two digits", at("01/31/24 10:00"), (4, 3, 0, 1), why={"clock": 1}, lines=(5,)),
+    ok("fraction after a comma", HEAD + 'a,"2024-01-01 00:00:00,5",1\na,"2024-01-01 00:00:01,5",1\n', (2, 2, 0, 0),
+       notes="slot 1 s"),
+    ok("small t and z", times("2024-01-01t00:00:00z", "2024-01-01t00:10:00z"), (2, 2, 0, 0), notes="carry their zone"),
+    ok("a zone that is no zone", times("2024-01-01 00:00 UTC", "2024-01-01 00:10 UTC", "2024-01-01 00:20 XYZ"), (3, 2, 0, 1),
+       why={"time": 1}, lines=(4,)),
+    ok("Excel's day numbers", times("45292.5", "45293.5"), (2, 2, 0, 0), warns="where unset clocks stand"),
+    ok("a year beyond all clocks", times("294000-01-01", "2024-01-01"), (2, 1, 0, 1), why={"clock": 1}, lines=(2,)),
     no("day or month", times("01/02/2024 00:00", "02/02/2024 00:00"), "day and month cannot be told apart"),
     no("an hour that comes twice", refused="come twice or never in Europe/Berlin: x.csv, line 3",
        **berlin("2024-10-27 00:30", "2024-10-27 02:30")),
@@ -272,6 +309,11 @@ JSON = [
     ok("a key that comes late", "".join(json.dumps({"node": "a", "time": 1704067200 + i, "t": i}) + "\n"
        for i in range(3000)) + '{"node": "a", "time": 1704070300, "t": 1, "h": 5}\n', (3001, 3001, 0, 0),
        file="x.jsonl"),
+    ok("NDJSON, blank lines, CRLF", '{"node": "a", "time": "2024-01-01", "t": 1}\r\n\r\n{"node": "b", "time": "2024-01-01", '
+       '"t": "x"}\r\n', (2, 1, 0, 1), why={"number": 1}, lines=(3,), file="x.ndjson"),
+    ok("NDJSON, half a letter", '{"node": "\\ud800", "time": "2024-01-01", "t": 1}\n{"node": "b", "time": "2024-01-01", "t": 1}\n',
+       (2, 1, 0, 1), why={"json": 1}, lines=(1,), file="x.ndjson"),
+    no("JSON over several lines", '{\n "node": "a",\n "time": "2024-01-01"\n}\n', "no line holds a JSON object", file="x.json"),
     no("one JSON array", '[{"node": "a"}]\n', "no line holds a JSON object", file="x.json"),
     ok("a key that is SQL", '{"node": "a", "time": "2024-01-01", "\\"; DROP TABLE r;--": 1}\n', (1, 1, 0, 0),
        file="x.ndjson"),
@@ -300,8 +342,9 @@ def test_bad_input(case, tmp_path, monkeypatch):
         assert tuple(reject.line for reject in origin.rejects.listed) == case.lines
     assert all(reject.file == case.file for reject in origin.rejects.listed)
     assert case.warns in " | ".join(origin.warnings)
-    assert case.notes in " | ".join([origin.dialect, *origin.notes])
-    assert all(np.isfinite(v) | np.isnan(v) for a in records.grid().values.values() for v in a.flat)
+    grid = records.grid()
+    assert case.notes in " | ".join([origin.dialect, *grid.origin.notes])
+    assert not any(np.isinf(array).any() for array in grid.values.values())
     records.close()
 
 
@@ -350,6 +393,67 @@ def test_a_grid_larger_than_any_memory_is_refused_before_it_is_made(tmp_path):
         fm.read(path).grid(slot="1us")
 
 
+def test_a_grid_larger_than_memory_lies_on_disk(tmp_path, monkeypatch, caplog):
+    path = tmp_path / "x.csv"
+    path.write_text(HEAD + GOOD + "b,2024-01-01 01:00,1\n")
+    inside = fm.read(path).grid(slot="1min")
+    monkeypatch.setattr("fieldmend.records.filling.free_memory", lambda: 1950)
+    monkeypatch.setattr("fieldmend.records.filling.PART", 5)
+    outside = fm.read(path).grid(slot="1min")
+    assert isinstance(outside.values["temperature"], np.memmap)
+    np.testing.assert_array_equal(outside.values["temperature"], inside.values["temperature"])
+    assert "kept on disk" in caplog.text
+    assert "kept on disk" in outside.origin.notes[-1]
+    monkeypatch.setattr("shutil.disk_usage", lambda _: type("", (), {"free": 900}))
+    with pytest.raises(fm.InputError, match="GB of disk are free"):
+        fm.read(path).grid(slot="1min")
+
+
+def test_a_large_file_says_its_size_first(tmp_path, monkeypatch, caplog):
+    path = tmp_path / "x.csv"
+    path.write_text(HEAD + GOOD)
+    monkeypatch.setattr("fieldmend.records.sources.STATED", 10)
+    assert "about 4 rows" in fm.read(path).origin.notes[0]
+    assert "about 4 rows" in caplog.text
+
+
+def test_a_bomb_in_a_large_file_is_refused_early(tmp_path, monkeypatch):
+    """What was read so far counts, not the whole file."""
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    noise = zstandard.compress(np.random.default_rng(0).bytes(2_000_000))
+    path = tmp_path / "x.csv.zst"
+    path.write_bytes(zstandard.compress(b"\0" * 50_000_000) * 4 + noise)
+    with pytest.raises(fm.InputError, match="expands more than 1000 times"):
+        fm.read(path)
+
+
+def test_no_room_to_unpack(tmp_path, monkeypatch):
+    path = tmp_path / "x.csv.gz"
+    path.write_bytes(GZ)
+    full = type("Full", (), {"write": lambda *_: (_ for _ in ()).throw(OSError(28, "No space left on device")),
+                             "__enter__": lambda self: self, "__exit__": lambda *_: None})  # fmt: skip
+    before = type(path).open
+    monkeypatch.setattr(
+        type(path),
+        "open",
+        lambda self, mode="r", **k: (
+            full() if "unpacked" in self.name and mode == "wb" else before(self, mode, **k)
+        ),
+    )
+    with pytest.raises(OSError, match="set TMPDIR"):
+        fm.read(path)
+
+
+def test_two_ids_with_the_same_data_are_named(tmp_path):
+    path = tmp_path / "x.csv"
+    rows = [(n, m, m * (1 if n != "c" else 2)) for n in "abc" for m in range(5)]
+    path.write_text(HEAD + "".join(f"{n},2024-01-01 00:0{m},{v}\n" for n, m, v in rows))
+    (warning,) = fm.read(path).grid().origin.warnings
+    assert warning.startswith("nodes a, b have the same readings throughout")
+    path.write_text(HEAD + "".join(f"{n},2024-01-01 00:0{m},0\n" for n, m, _ in rows))
+    assert not fm.read(path).grid().origin.warnings
+
+
 def test_messages_show_foreign_text_escaped_and_cut(tmp_path):
     path = tmp_path / "x.csv"
     path.write_text(HEAD + GOOD + "b,2024-01-01 00:10,\x1b[31m" + "z" * 500 + "\n")
@@ -382,7 +486,23 @@ def test_no_source():
 
 
 @pytest.mark.parametrize(
-    "slot", ["0s", "-5min", "five", "nan", "", float("nan"), float("inf"), 0, -1, "1 furlong"]
+    "slot",
+    [
+        "0s",
+        "-5min",
+        "five",
+        "nan",
+        "",
+        float("nan"),
+        float("inf"),
+        0,
+        -1,
+        "1 furlong",
+        1e300,
+        "99999999999999999d",
+        object(),
+        np.timedelta64("NaT"),
+    ],
 )
 def test_a_slot_that_is_no_length(slot, tmp_path):
     path = tmp_path / "x.csv"

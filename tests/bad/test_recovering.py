@@ -96,6 +96,11 @@ def test_exact_fields_come_back(X, close):
     np.testing.assert_allclose(one.estimate, X, rtol=0, atol=close)
 
 
+@pytest.mark.parametrize("seed", [0, 2, 4])
+def test_an_exact_field_with_a_few_holes_is_not_suspected(seed):
+    assert set(np.unique(recovered(holes(SEASON, 0.05, seed)).flag)) == {1, 9}
+
+
 @pytest.mark.parametrize("X", [np.tile(np.arange(10.0), (60, 1)), np.full((60, 10), 7.3)])
 def test_constants_fill_their_gaps(X):
     one = recovered(holes(X))

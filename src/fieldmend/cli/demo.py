@@ -42,7 +42,7 @@ def run(out: Path | None, voice: Voice, *, force: bool, open_: bool, seed: int) 
 
 
 def _write_records(path: Path, seed: int, *, force: bool) -> None:
-    """Two days of a building's temperature: 40 nodes, some silent for hours, some readings false."""
+    """Two days of a building's temperature: 40 nodes, some silent for hours, some false."""
     net = simulate.network(
         576, 40, field="temperature", sampling=0.7, loss="blocks", anomaly_rate=0.004, noise=0.05,
         seed=seed,

@@ -101,9 +101,9 @@ def command(arguments: Sequence[str]) -> str:
     Examples
     --------
     >>> command(["recover", "postgresql://me:secret@host/db", "--table", "my readings"])
-    "fieldmend recover postgresql://me:***@host/db --table 'my readings'"
+    "fieldmend recover postgresql://me:HIDDEN@host/db --table 'my readings'"
     """
-    hidden = [re.sub(r"(?<=://)([^:/@]*):[^@]*@", r"\1:***@", one) for one in arguments]
+    hidden = [re.sub(r"(?<=://)([^:/@]*):[^@]*@", r"\1:HIDDEN@", one) for one in arguments]
     return shlex.join(["fieldmend", *hidden])
 
 

@@ -10,6 +10,7 @@ from statistics import median
 import numpy as np
 
 from fieldmend.experiments.data import SOURCES
+from fieldmend.experiments.figures import size
 from fieldmend.experiments.tables import Row, Table, column, select
 
 Tables = Mapping[str, Table]
@@ -71,7 +72,8 @@ def _exact_completion(tables: Tables) -> list[Claim]:
     error = float(first["error"])
     verdict = HOLDS if error <= ALMOST_EXACT else FAILS
     ours = f"relative error {percent(error)} at {percent(float(first['rate']))}"
-    note = "Simulated. Nuclear-norm completion with a small μ instead of exact equality."
+    n = size(tables)
+    note = f"Simulated, {n}×{n}. Nuclear norm with a small μ instead of exact equality."
     return [
         Claim("A 100×100 matrix of rank 5 is recovered exactly from 30 % of its entries",
               "Section I, Fig. 1", "exact", ours, verdict, note)

@@ -16,7 +16,7 @@ RATE = Axis("sampling rate", bounds=(0.05, 0.95), percent=True)
 def draw(tables: Mapping[str, Table]) -> dict[str, str]:
     """File name → SVG, for every table that is there."""
     drawn = {
-        "fig1-completion": _completion(tables["completion"]),
+        "fig1-completion": _completion(tables["completion"], size(tables)),
         "fig2-spectrum": _spectrum(tables["spectrum"]),
         "fig4-loss": _loss(tables["loss"]),
         "fig4-anomalies": _anomalies(tables["separation"]),
@@ -60,7 +60,12 @@ def words(name: str) -> str:
     return name.replace("_", " ")
 
 
-def _completion(rows: Table) -> str:
+def size(tables: Mapping[str, Table]) -> int:
+    """Of the square matrices of Figs. 1 and 2: 100, less in a quick look."""
+    return int(max(column(tables["spectrum"], "top")))
+
+
+def _completion(rows: Table, n: int) -> str:
     series = [
         Series(f"{100 * float(share):g} % anomalies", column(mine, "rate"), column(mine, "error"),
                column(mine, "error_spread"), style=i)
@@ -68,7 +73,7 @@ def _completion(rows: Table) -> str:
         if (mine := select(rows, anomalies=share))
     ]  # fmt: skip
     panel = Panel("", RATE, Axis("‖L̂ − L‖/‖L‖", log=True), series)
-    return figure("Fig. 1: matrix completion, simulated 100 × 100, rank 5", [panel])
+    return figure(f"Fig. 1: matrix completion, simulated {n} × {n}, rank 5", [panel])
 
 
 def _spectrum(rows: Table) -> str:

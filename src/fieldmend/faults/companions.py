@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fieldmend.faults.stretches import MAD, Array, Mask
+from fieldmend.faults.stretches import MAD, Array, Mask, node_medians, slot_medians
 
 # Slots from which the loadings are learnt, evenly spaced; more does not help and costs.
 LEARNT = 1500
@@ -42,10 +42,14 @@ def implied(X: Array, trusted: Mask) -> Implied:
     loadings = _loadings(Z, trusted)
     residual = np.empty_like(Z)
     noise = np.ones(X.shape[1])
-    for _ in range(2):
+    for turn in range(2):
         for start in range(0, X.shape[0], BLOCK):
             rows = slice(start, start + BLOCK)
             residual[rows] = _left_out(Z[rows], trusted[rows], loadings, noise)
+        if turn == 0:  # the nodes' levels, now that the factors are known
+            level = np.nan_to_num(node_medians(np.where(trusted, residual, np.nan)))
+            Z -= level
+            residual -= level
         noise = _spread(residual, trusted)
     return Implied(residual * scale, noise * scale)
 
@@ -63,39 +67,62 @@ def _scaling(X: Array, trusted: Mask) -> tuple[Array, Array]:
 
 
 def _loadings(Z: Array, trusted: Mask) -> Array:
-    """Nodes × r; directions of the bounded readings, which weigh a faulty node no more than any."""
+    """Nodes × r: what each node makes of the common factors, learnt from changes over a while.
+
+    A fault that lasts is a component of the levels, but it changes only when it begins and when it
+    ends. So changes over a twentieth of the record are taken; factors from them with no node in
+    charge of one (`_factors`); then node by node a robust regression on these.
+    """
     slots, nodes = Z.shape
+    lag = max(1, slots // 20) if slots > 2 else 0
     rank = min(RANKS, max(1, (nodes - 1) // 3), slots)
-    rows = np.unique(np.linspace(0, slots - 1, min(LEARNT, slots)).astype(int))
-    seen = trusted[rows]
-    Y = np.where(seen, np.clip(Z[rows], -4, 4), 0.0)
-    common = _median_of_seen(Y, seen)
-    L = np.where(seen, Y, common[:, None])
+    rows = np.unique(np.linspace(0, slots - 1 - lag, min(LEARNT, slots - lag)).astype(int))
+    seen = trusted[rows] & trusted[rows + lag] if lag else trusted[rows]
+    Y = Z[rows + lag] - Z[rows] if lag else Z[rows]
+    Y = np.where(seen, np.clip(Y, -6, 6), 0.0)
+    B = _factors(Y, seen, rank)
+    pairs = (B[:, :, None] * B[:, None, :]).reshape(rows.size, -1)
+    weight, small = seen.astype(float), 1e-3 * np.eye(rank)
     A = np.zeros((nodes, rank))
-    for _ in range(12):
-        _, V = np.linalg.eigh(L.T @ L)
-        A = V[:, ::-1][:, :rank]
-        B = L @ A
-        fit = B @ A.T
-        error = np.where(seen, Y - fit, 0.0)
-        limit = 2 * MAD * _median_abs(error, seen)
-        # Huber's way: what lies far off the fit pulls no more than the limit.
-        L = fit + np.where(seen, np.clip(error, -limit, limit), 0.0)
-    return np.asarray(A * np.sqrt(np.maximum((B**2).mean(axis=0), 1e-12)))
+    for turn in range(12):
+        G = (weight.T @ pairs).reshape(nodes, rank, rank) + small
+        A = np.linalg.solve(G, ((weight * Y).T @ B)[:, :, None])[:, :, 0]
+        error = np.abs(Y - B @ A.T)
+        size = error / (MAD * _median_abs(error, seen))
+        weight = seen * (1 / np.maximum(size, 0.1) if turn < 6 else _weights(size, soft=False))
+    return A
 
 
-def _median_of_seen(Y: Array, seen: Mask) -> Array:
-    out = np.zeros(Y.shape[0])
-    some = seen.any(axis=1)
-    out[some] = np.nanmedian(np.where(seen[some], Y[some], np.nan), axis=1)
-    return out
+def _factors(Y: Array, seen: Mask, rank: int) -> Array:
+    """Slots × r, unit size: the leading directions that several nodes share.
+
+    A node that carries more than its part of them has a component of its own, which is what a
+    lasting fault looks like: it is weighed down until it does not.
+    """
+    nodes = Y.shape[1]
+    filled = np.where(seen, Y, _typical(Y, seen)[:, None])
+    gram = filled.T @ filled
+    part = min(1.5 * rank / nodes, 0.9)
+    weight = np.ones(nodes)
+    for _ in range(20):
+        _, V = np.linalg.eigh(gram * weight[:, None] * weight)
+        V = V[:, ::-1][:, :rank]
+        share = (V**2).sum(axis=1)
+        if share.max() <= part:
+            break
+        weight *= np.where(share > part, 0.7, 1.0)
+    B = (filled * weight) @ V
+    return np.asarray(B / np.sqrt(np.maximum((B**2).mean(axis=0), 1e-12)))
+
+
+def _typical(Y: Array, seen: Mask) -> Array:
+    """Median of what was seen in each slot; 0 where nothing was."""
+    return np.nan_to_num(slot_medians(np.where(seen, Y, np.nan)))
 
 
 def _median_abs(error: Array, seen: Mask) -> Array:
-    some = seen.any(axis=0)
-    out = np.ones(error.shape[1])
-    out[some] = np.nanmedian(np.where(seen[:, some], np.abs(error[:, some]), np.nan), axis=0)
-    return np.maximum(out, 1e-6)
+    """Median of each node's seen sizes, positive."""
+    return np.maximum(np.nan_to_num(node_medians(np.where(seen, error, np.nan)), nan=1.0), 1e-6)
 
 
 def _left_out(Z: Array, trusted: Mask, A: Array, noise: Array) -> Array:
@@ -130,13 +157,11 @@ def _weights(size: Array, *, soft: bool) -> Array:
 
 def _slot_scale(size: Array, trusted: Mask) -> Array:
     """How far a slot as a whole is off; an event widens it, one node does not."""
-    return MAD * _median_of_seen(size, trusted)
+    return MAD * _typical(size, trusted)
 
 
 def _spread(residual: Array, trusted: Mask) -> Array:
-    known = trusted & ~np.isnan(residual)
-    out = np.full(residual.shape[1], np.nan)
-    some = known.any(axis=0)
-    out[some] = MAD * np.nanmedian(np.where(known, np.abs(residual), np.nan)[:, some], axis=0)
-    usual = float(np.nanmedian(out)) if some.any() else 1.0
-    return np.maximum(np.where(np.isnan(out), usual, out), max(0.5 * usual, 1e-6))
+    out = MAD * node_medians(np.where(trusted, np.abs(residual), np.nan))
+    known = out[~np.isnan(out)]
+    usual = float(np.median(known)) if known.size else 1.0
+    return np.maximum(np.nan_to_num(out, nan=usual), max(0.5 * usual, 1e-6))

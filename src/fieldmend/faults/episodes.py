@@ -18,6 +18,7 @@ from fieldmend.faults.stretches import (
     Mask,
     bounded,
     joined,
+    middle,
     node_medians,
     rare,
     stretches,
@@ -101,7 +102,7 @@ def classify(
     lasting = np.zeros_like(observed) if persistent is None else persistent & observed
     flagged = (np.asarray(suspect, dtype=np.bool_) & observed) | lasting
     residual = values - fitted
-    spread = _spreads(residual, flagged)
+    spread = np.maximum(_spreads(residual, flagged), np.ldexp(context.usual, -int(power)))
     seen = panel(values, flagged, context)
     found = [
         _episode(stretch, _kind(stretch, seen, context), seen, context, 2.0**power)
@@ -193,7 +194,9 @@ def _kind(stretch: Stretch, seen: Panel, context: Context) -> str:
     third = max(stretch.at.size // 3, 1)
     first = float(np.median(stretch.deviation[:third]))
     last = float(np.median(stretch.deviation[-third:]))
-    return "drift" if abs(last - first) > 0.5 * max(abs(first), abs(last)) else "bias"
+    if abs(last - first) > 0.5 * max(abs(first), abs(last)):
+        return "drift"
+    return "bias" if stretch.at.size > BURST else "burst"
 
 
 def _dead(stretch: Stretch, seen: Panel, context: Context) -> bool:
@@ -239,7 +242,7 @@ def _packet(stretch: Stretch, context: Context) -> bool:
 
 
 def _episode(stretch: Stretch, kind: str, seen: Panel, context: Context, unit: float) -> Episode:
-    severity = float(np.median(np.abs(stretch.deviation)))
+    severity = middle(np.abs(stretch.deviation))
     return Episode(
         node=stretch.node,
         condition=context.condition,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fieldmend.faults.labels import Context
-from fieldmend.faults.stretches import Array
+from fieldmend.faults.stretches import Array, middle
 from fieldmend.faults.witnesses import Panel, battery
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ def explain(kind: str, stretch: Stretch, seen: Panel, context: Context, unit: fl
     gap = gap[~np.isnan(gap)]
     against = "with no companion to compare,"
     if gap.size:
-        against = early + _against(float(np.median(gap)) * unit, seen, stretch.node, context)
+        against = early + _against(middle(gap) * unit, seen, stretch.node, context)
     text = " ".join([_opening(kind, stretch, context, unit), against, _when(stretch, context)])
     volts = battery(context)
     return text if volts is None else text + _battery(volts, stretch)
@@ -45,9 +45,9 @@ def explain_event(move: Move, context: Context, unit: float) -> str:
 
 
 def _opening(kind: str, stretch: Stretch, context: Context, unit: float) -> str:
-    level = f"{_number(float(np.median(stretch.readings)) * unit)}{_unit(context)}"
+    level = f"{_number(middle(stretch.readings) * unit)}{_unit(context)}"
     last = stretch.readings[-max(stretch.at.size // 5, 1) :]
-    end = f"{_number(float(np.median(last)) * unit)}{_unit(context)}"
+    end = f"{_number(middle(last) * unit)}{_unit(context)}"
     number = stretch.flagged
     return {
         "spike": f"reads {level} once," if number == 1 else f"reads {level} {number} times,",
@@ -88,7 +88,7 @@ def _battery(voltage: tuple[str, Array], stretch: Stretch) -> str:
     name, values = voltage
     here = values[stretch.at, stretch.node]
     here = here[~np.isnan(here)]
-    return f", {name} {np.median(here[-max(here.size // 5, 1) :]):.2f}" if here.size else ""
+    return f", {name} {middle(here[-max(here.size // 5, 1) :]):.2f}" if here.size else ""
 
 
 def _unit(context: Context) -> str:

@@ -117,22 +117,27 @@ def novel(values: Array, start: int, stop: int) -> bool:
     return not bool((np.abs(rest - values[start]) <= 1e-3 * abs(values[start])).any())
 
 
-def displaced(values: Array, slots: Array) -> Mask:
+def displaced(values: Array, relative: Array, slots: Array) -> Mask:
     """Stretches that begin with a rare jump and end with one back to where they came from.
 
-    `slots` places the readings in time: over a gap a node may go anywhere, so that is no jump.
+    Where that is, may be said by the readings or by `relative`, the readings minus what all nodes
+    do: over hours the field itself moves. `slots` places the readings in time: over a gap a node
+    may go anywhere, so that is no jump.
     """
     out = np.zeros(values.size, dtype=np.bool_)
     jumps = np.diff(values)
     jumps[np.diff(slots) > LONGEST_GAP] = 0.0
-    limit = rare(jumps)
-    cuts = np.flatnonzero(np.abs(jumps) > limit)
+    # A jump that is not in `relative` is everybody's.
+    own = np.abs(np.diff(relative)) > 0.5 * np.abs(jumps)
+    cuts = np.flatnonzero((np.abs(jumps) > rare(jumps)) & own)
     at = 0
     while at < cuts.size:
-        back = _way_back(values, cuts, at)
-        if back is None:
+        ends = [_way_back(series, cuts, at) for series in (values, relative)]
+        ends = [end for end in ends if end is not None]
+        if not ends:
             at += 1
             continue
+        back = min(ends)
         out[cuts[at] + 1 : cuts[back] + 1] = True
         at = back + 1
     return out

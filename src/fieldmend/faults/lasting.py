@@ -24,6 +24,7 @@ from fieldmend.faults.stretches import (
     joined,
     node_medians,
     rolling,
+    slot_medians,
     stretches,
 )
 
@@ -124,9 +125,11 @@ def noisy(values: Array) -> Mask:
 
 def displaced(values: Array, left_out: Mask) -> Mask:
     """Rare jumps out and back, unless many nodes make them together."""
-    found = per_node(values, left_out, lambda _, v, at: history.displaced(v, at))
-    found &= ~left_out
-    return found & ~shared(found, values - node_medians(values), left_out)
+    deviation, spread = _own_deviation(values, left_out)
+    common = slot_medians(np.where(left_out, np.nan, deviation / spread))
+    relative = deviation - spread * np.nan_to_num(common)[:, None]
+    found = per_node(values, left_out, lambda n, v, at: history.displaced(v, relative[at, n], at))
+    return found & ~shared(found, deviation, left_out)
 
 
 def runaway(values: Array, left_out: Mask, context: Context) -> Mask:

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from fieldmend.faults.stretches import MAD, Array, Mask, bounded
+from fieldmend.faults.stretches import MAD, Array, Mask, bounded, slot_medians
 
 # Readings on either side that say where the node is; fewer than half of them may be false.
 SIDE = 9
@@ -63,20 +63,12 @@ def spikes(X: Any, estimate: Any, left_out: Mask | None = None) -> Mask:
     if left_out is not None:
         judged &= ~left_out
     residual = values - fitted
-    level = _slot_levels(residual, judged)
+    level = np.nan_to_num(slot_medians(np.where(judged, np.abs(residual), np.nan)))
     for n in range(values.shape[1]):
         at = np.flatnonzero(judged[:, n])
         if at.size > 2 * SIDE:
             far = np.abs(residual[at, n]) > LEVEL * level[at]
             out[at, n] = _jumping(values[at, n], residual[at, n], far)
-    return out
-
-
-def _slot_levels(residual: Array, judged: Mask) -> Array:
-    out = np.zeros(residual.shape[0])
-    some = judged.any(axis=1)
-    sizes = np.where(judged, np.abs(residual), np.nan)
-    out[some] = np.nanmedian(sizes[some], axis=1)
     return out
 
 

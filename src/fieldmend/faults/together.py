@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fieldmend.faults.stretches import MAD, Array, Mask, node_medians, rare
+from fieldmend.faults.stretches import MAD, Array, Mask, node_medians, rare, slot_medians
 
 # Fewer nodes are no crowd; this share of those heard has to move, each by this many usual steps.
 FEWEST, SHARE, STEPS = 5, 0.6, 5.0
@@ -15,7 +15,7 @@ FEWEST, SHARE, STEPS = 5, 0.6, 5.0
 
 @dataclass(frozen=True)
 class Move:
-    """A common move: from slot `start` until half of it is undone, but not beyond a day."""
+    """A common move: from slot `start` until it is undone by another or by half; a day at most."""
 
     start: int
     stop: int
@@ -44,15 +44,18 @@ def common_moves(values: Array, flagged: Mask, longest: int) -> Iterator[Move]:
     if crowd.size == 0:
         return
     typical = np.zeros(heard.size)
-    typical[heard > 0] = np.nanmedian(score[heard > 0], axis=1)
-    limit = max(rare(typical, 1.0), STEPS)
+    typical[heard > 0] = slot_medians(score[heard > 0])
+    crowd = crowd[np.abs(typical[crowd]) > max(rare(typical, 1.0), STEPS)]
     free = 0
-    for t in crowd:
-        if t + 1 >= free and abs(typical[t]) > limit:
-            size = float(np.nanmedian(step[t]))
-            free = _undone(sound, int(t), size, longest)
-            node = int(np.nanargmax(np.abs(score[t])))
-            yield Move(int(t) + 1, free, node, int(moved[t]), int(heard[t]), size, abs(typical[t]))
+    for t in map(int, crowd):
+        if t + 1 < free:
+            continue
+        size = float(slot_medians(step[t : t + 1])[0])
+        back = crowd[(crowd > t) & (typical[crowd] * typical[t] < 0)]
+        end = _undone(sound, t, size, longest)
+        free = min(end, int(back[0]) + 1) if back.size else end
+        node = int(np.nanargmax(np.abs(score[t])))
+        yield Move(t + 1, free, node, int(moved[t]), int(heard[t]), size, abs(float(typical[t])))
 
 
 def _undone(sound: Array, before: int, size: float, longest: int) -> int:
@@ -60,6 +63,6 @@ def _undone(sound: Array, before: int, size: float, longest: int) -> int:
     later = sound[before + 1 : before + 1 + longest] - sound[before]
     known = ~np.isnan(later).all(axis=1)
     way = np.full(later.shape[0], size)
-    way[known] = np.nanmedian(later[known], axis=1)
+    way[known] = slot_medians(later[known])
     back = np.flatnonzero(way * np.sign(size) < 0.5 * abs(size))
     return before + 1 + (int(back[0]) if back.size else later.shape[0])

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from fieldmend.faults.labels import Context
-from fieldmend.faults.stretches import Array, Mask, node_medians
+from fieldmend.faults.stretches import Array, Mask, node_medians, slot_medians
 
 COMPANIONS = 5
 BATTERY = ("voltage", "battery", "vbat", "batt")
@@ -33,12 +33,8 @@ class Panel:
 
         Plain on purpose: the number in an explanation has to be one that its reader can redo.
         """
-        others = self.companions(node)
-        out = np.full(slots.size, np.nan)
-        theirs = self.deviation[np.ix_(slots, others)]
-        heard = ~np.isnan(theirs).all(axis=1)
-        out[heard] = self.level[node] + np.nanmedian(theirs[heard], axis=1)
-        return out
+        theirs = self.deviation[np.ix_(slots, self.companions(node))]
+        return np.asarray(self.level[node] + slot_medians(theirs))
 
     def companions(self, node: int) -> Array:
         """Columns of the node's companions."""

@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from functools import cache
 from zoneinfo import ZoneInfo
 
 from fieldmend.records.errors import InputError, shown
@@ -22,10 +23,19 @@ BASIC = re.compile(r"\d{8}T\d{4,6}Z?")
 EPOCH = re.compile(r"[+-]?\d{1,20}(\.\d*)?([eE]\+?\d+)?")
 DOTS = re.compile(r"\d{1,2}\.\d{1,2}\.\d{4}\b.*")
 SLASHES = re.compile(r"(\d{1,2})[/-](\d{1,2})[/-]\d{4}\b.*")
+NAMED = re.compile(r"\d{1,2}[- ][A-Za-z]{3}[- ]\d{4}\b.*")
+# 20240131, 202401311200, 20240131120000: as epochs they would lie in 1970, 1976 and 2611.
+COMPACT = re.compile(r"(19|20)\d\d(0[1-9]|1[0-2])(0[1-9]|[12]\d|3[01])(\d{4}|\d{6})?")
+SHORT = re.compile(r"\d{1,2}[-/.]\d{1,2}[-/.]\d{2}\b(?!\d).*")
 
-_HOURS = ("", " %H:%M", " %H:%M:%S", " %H:%M:%S.%f")
+KINDS = {"basic": BASIC, "compact": COMPACT, "epoch": EPOCH, "dots": DOTS, "named": NAMED,
+         "iso": ISO, "short": SHORT}  # fmt: skip
+
+_HOURS = ("", " %H:%M", " %H:%M:%S", " %H:%M:%S.%f", " %I:%M %p", " %I:%M:%S %p")
 FORMATS = {
     "basic": ("%Y%m%dT%H%M%SZ", "%Y%m%dT%H%M%S", "%Y%m%dT%H%MZ", "%Y%m%dT%H%M"),
+    "compact": ("%Y%m%d", "%Y%m%d%H%M", "%Y%m%d%H%M%S"),
+    "named": tuple(d + hours for d in ("%d-%b-%Y", "%d %b %Y") for hours in _HOURS),
     "dots": tuple("%d.%m.%Y" + hours for hours in _HOURS),
     "day first": tuple(d + hours for d in ("%d/%m/%Y", "%d-%m-%Y") for hours in _HOURS),
     "month first": tuple(d + hours for d in ("%m/%d/%Y", "%m-%d-%Y") for hours in _HOURS),
@@ -42,17 +52,16 @@ def kind_of(cells: Sequence[str], file: str) -> str:
         if slashes:
             votes["slashes"] += 1
             first, second = max(first, int(slashes[1])), max(second, int(slashes[2]))
-        elif BASIC.fullmatch(text):
-            votes["basic"] += 1
-        elif EPOCH.fullmatch(text):
-            votes["epoch"] += 1
-        elif DOTS.fullmatch(text):
-            votes["dots"] += 1
-        elif ISO.fullmatch(text):
-            votes["iso"] += 1
-    if not votes:
-        return "iso"
-    kind = votes.most_common(1)[0][0]
+            continue
+        votes[next((kind for kind, rule in KINDS.items() if rule.fullmatch(text)), "")] += 1
+    del votes[""]
+    kind = votes.most_common(1)[0][0] if votes else "iso"
+    if kind == "short":
+        raise InputError(
+            f"the year has two digits in {shown(cells[0])!r}",
+            file=file,
+            hint="Write dates as 2024-01-31",
+        )
     if kind != "slashes":
         return kind
     if (first > 12) == (second > 12):
@@ -85,9 +94,10 @@ def shape_of(cells: Sequence[str]) -> str:
     >>> shape_of(["2024-01-31T12:00:00Z", "2024-01-31T12:10:00Z"])
     '____-__-__T__:__:__Z'
     """
-    shapes = Counter(re.sub(r"[0-9]", "_", cell) for cell in cells)
+    shapes = Counter(re.sub(r"[0-9]", "_", re.sub(r"\.\d+$", ".%", cell)) for cell in cells)
     best = shapes.most_common(1)[0][0] if shapes else ""
-    return best if re.fullmatch(r"____[-/]__[-/]__[T ]__:__(:__(\.___(___)?)?)?Z?", best) else ""
+    pattern = r"____[-/]__[-/]__[T ]__:__(:__((\.___(___)?)?Z)?|:__\.%)?Z?"
+    return best if re.fullmatch(pattern, best) else ""
 
 
 def _iso_sql(cell: str, shape: str) -> tuple[str, str]:
@@ -98,17 +108,21 @@ def _iso_sql(cell: str, shape: str) -> tuple[str, str]:
         f"OR {cell} LIKE '%:%-%')"
     )
     naive = f"epoch_us(TRY_CAST({cell} AS TIMESTAMP))"
-    # Begins with a digit (":" is the letter after "9"): "epoch" and "infinity" are no stamps.
+    # "00:00:00,5" is a fraction too, and z is Z; DuckDB takes "01/02/24" for a day in the year 1.
+    odd = f"replace({cell}, ',', '.')"
+    odd = f"CASE WHEN suffix({odd}, 'z') THEN upper({odd}) ELSE {odd} END"
     micros = (
-        f"CASE WHEN {cell} >= '0' AND {cell} < ':' THEN CASE WHEN {zoned} "
-        f"THEN epoch_us(TRY_CAST({cell} AS TIMESTAMPTZ)) ELSE {naive} END END"
+        f"CASE WHEN regexp_matches({cell}, '^[0-9]{{4}}') THEN CASE WHEN {zoned} "
+        f"THEN epoch_us(TRY_CAST({odd} AS TIMESTAMPTZ)) "
+        f"ELSE epoch_us(TRY_CAST({odd} AS TIMESTAMP)) END END"
     )
     stamp = f"CASE WHEN {zoned} THEN {ZONED} ELSE {NAIVE} END"
     if not shape:
         return micros, stamp
     code = ZONED if shape.endswith("Z") else NAIVE
-    # "…:5Z" has the shape of "…:05": the end must be what the shape says.
-    usual = f"{cell} LIKE '{shape}'" + ("" if code == ZONED else f" AND NOT suffix({cell}, 'Z')")
+    usual = f"{cell} LIKE '{shape}'"
+    if code == NAIVE:  # "…:5Z" has the shape of "…:05", and ".%" may hold a zone
+        usual += f" AND NOT {zoned if '%' in shape else f'suffix({cell}, {chr(39)}Z{chr(39)})'}"
     return (
         f"CASE WHEN {usual} THEN {naive} ELSE {micros} END",
         f"CASE WHEN {usual} THEN {code} ELSE {stamp} END",
@@ -186,6 +200,7 @@ def _offset(zone: ZoneInfo, moment: datetime) -> int:
     return int(delta / timedelta(microseconds=1))
 
 
+@cache
 def _changes(zone: ZoneInfo) -> list[tuple[int, int, int]]:
     """Instants (µs, UTC) at which the offset changes, with the offset before and after."""
     found = []

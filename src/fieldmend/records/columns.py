@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from fieldmend.records.dialect import COMMA_NUMBER, NUMBER
@@ -32,7 +32,7 @@ CONDITIONS = frozenset(
 )
 KNOWN = frozenset([*NODE, *TIME, *PLACE, *VARIABLE, *VALUE, *UNIT])
 MISSING = frozenset(["", "nan", "na", "n/a", "null", "none", "-", "unavailable", "unknown", "mm"])
-MAX_COLUMNS = 5000
+MAX_COLUMNS = 2000
 
 # "1,234.5", "20.5°C", "0x1f": meant as numbers, though not to be half-parsed.
 NUMBER_LIKE = re.compile(
@@ -122,6 +122,7 @@ def assign(
         if wanted.value
         else first_of(VALUE, lower, but=(node, variable, *time))
     )
+    _refuse_twice({"node": node, "variable": variable, "value": value}, time, names, file)
     taken = {node, variable, value, *time} - {None}
     unit = first_of(UNIT, lower) if variable is not None else None
     rest = [i for i in range(len(names)) if i not in taken and i != unit]
@@ -138,7 +139,42 @@ def assign(
     roles = Roles(time, node, None, None, tuple(numeric), places, passed_over=over)
     if node is None:
         roles = _without_node(roles, names, lower, file)
+        if not roles.matrix and over:
+            _refuse_nodeless(roles, sample, names, over, file)
     return roles if roles.matrix else _choose(roles, names, wanted.conditions, file)
+
+
+def _refuse_twice(
+    roles: Mapping[str, int | None], time: Sequence[int], names: Sequence[str], file: str
+) -> None:
+    seen: dict[int, str] = dict.fromkeys(time, "time")
+    for role, i in roles.items():
+        if i is not None and seen.setdefault(i, role) != role:
+            raise InputError(
+                f"column {shown(names[i])!r} cannot be both {seen[i]} and {role}; "
+                f"found: {listing(names)}",
+                file=file,
+            )
+
+
+def _refuse_nodeless(
+    roles: Roles,
+    sample: Sequence[Sequence[str | None]],
+    names: Sequence[str],
+    over: Sequence[str],
+    file: str,
+) -> None:
+    """One station has a time once: if times repeat, a column passed over may be the node."""
+    rows = [row for row in sample if len(row) == len(names)]
+    times = {tuple(row[i] for i in roles.time) for row in rows}
+    for name in over if len(times) < len(rows) else ():
+        i = list(names).index(name)
+        if len({(row[i], *(row[j] for j in roles.time)) for row in rows}) > len(times):
+            raise InputError(
+                f"no column holds the node, and times repeat; found: {listing(names)}",
+                file=file,
+                hint=f"Name it, perhaps with node={shown(name)!r} (--node)",
+            )
 
 
 def column_kind(cells: Sequence[str | None]) -> str:

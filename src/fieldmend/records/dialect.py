@@ -15,6 +15,7 @@ BLANKS = "blanks"  # any run of blanks is one delimiter
 DELIMITERS = (",", ";", "\t", "|", " ", BLANKS)
 WORDS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "bar", " ": "blank", BLANKS: "blanks"}
 LOOKED_AT = 200  # lines that decide
+TITLES = 30  # lines that may stand above the header
 
 NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 COMMA_NUMBER = re.compile(r"[+-]?\d*,\d+([eE][+-]?\d+)?")
@@ -29,12 +30,15 @@ class Dialect:
     skip: int
     """Physical lines before the first record."""
     decimal: str = "."
+    above: int = 0
+    """Lines above the header that are neither comments nor blank."""
 
     @property
     def words(self) -> str:
         """The dialect as the summary says it."""
         mark = ", decimal comma" if self.decimal == "," else ""
-        return f"{WORDS[self.delimiter]}-separated{mark}, {len(self.header)} columns"
+        over = f", {self.above} lines above the header passed over" if self.above else ""
+        return f"{WORDS[self.delimiter]}-separated{mark}, {len(self.header)} columns{over}"
 
 
 def split(line: str, delimiter: str) -> list[str]:
@@ -63,6 +67,11 @@ def decide(lines: Sequence[str], *, known: frozenset[str], file: str) -> Dialect
     body = [(i, line) for i, line in numbered if not line.lstrip().startswith("#")][:LOOKED_AT]
     if not body:
         raise InputError("no records in it", file=file)
+    if re.fullmatch(r"\ufeff?sep=.", body[0][1].strip("\r\n")):  # Excel's word to itself
+        body = body[1:] or body
+    above = len(body)
+    body = _from_header(body, known)
+    above -= len(body)
     first, head = body[0]
     delimiter = max(DELIMITERS, key=lambda d: _score(d, [line for _, line in body], known))
     header = tuple(cell.strip().lstrip("﻿") for cell in split(head, delimiter))
@@ -74,7 +83,16 @@ def decide(lines: Sequence[str], *, known: frozenset[str], file: str) -> Dialect
             hint="Put a line with column names on top (node, time, temperature, …)",
         )
     rows = [split(line, delimiter) for _, line in body[1:]]
-    return Dialect(delimiter, header, first + 1, decimal_mark(rows, delimiter))
+    return Dialect(delimiter, header, first + 1, decimal_mark(rows, delimiter), above)
+
+
+def _from_header(body: list[tuple[int, str]], known: frozenset[str]) -> list[tuple[int, str]]:
+    """The lines from the header on: titles above a line with two known names are passed over."""
+    for at, (_, line) in enumerate(body[:TITLES]):
+        cells = re.split(r"[,;\t| ]+", line.replace('"', "").lstrip("\ufeff").casefold())
+        if len(known & set(cells)) >= (2 if at else 1):
+            return body[at:]
+    return body
 
 
 def decimal_mark(rows: Sequence[Sequence[str]], delimiter: str) -> str:

@@ -90,7 +90,7 @@ def arrays(
 def _refuse_size(  # noqa: PLR0917 - one call, what it needs
     words: str, frame: Frame, cells: int, free: int, disk: int, readings: int
 ) -> None:
-    if 8 * cells <= disk and 32 * frame.slots <= free and cells <= EMPTIEST * readings:
+    if 8 * cells <= disk and 16 * frame.slots <= free and cells <= EMPTIEST * readings:
         return
     raise InputError(
         f"the grid would be {words}, for {readings:,} readings; {free / 1e9:,.1f} GB of memory and "

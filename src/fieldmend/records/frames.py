@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from fieldmend.records.databases import as_text
-from fieldmend.records.errors import InputError
+from fieldmend.records.errors import InputError, shown
 from fieldmend.records.sources import SAMPLED, Stage
 
 
@@ -18,6 +18,11 @@ def stage(frame: Any) -> Stage:
         frame = _with_index(frame)
     try:
         wrapped = nw.from_native(frame)
+    except nw.exceptions.DuplicateError as error:
+        raise InputError(
+            f"two columns have one name ({shown(error)})", file="frame",
+            hint="Give each column a name of its own",
+        ) from error  # fmt: skip
     except TypeError as error:
         raise InputError(
             f"cannot read records from a {type(frame).__name__}",
@@ -26,8 +31,8 @@ def stage(frame: Any) -> Stage:
     eager = wrapped.collect() if isinstance(wrapped, nw.LazyFrame) else wrapped
     names = [str(name) for name in eager.columns]
     columns, kinds = [], []
-    for name in eager.columns:
-        array, kind = _column(eager[name], nw)
+    for series in eager.iter_columns():
+        array, kind = _column(series, nw)
         columns.append(array)
         kinds.append(kind)
     out = Stage("frame", names, batches=_once(columns), kinds=kinds)
@@ -46,6 +51,8 @@ def _once(columns: list[Any]) -> Iterator[list[Any]]:
 
 def _with_index(frame: Any) -> Any:
     """A pandas index that was set on purpose is a column; a plain range is not."""
+    if type(frame.index).__name__ == "MultiIndex":
+        return frame.reset_index()
     plain = type(frame.index).__name__ == "RangeIndex" and frame.index.name is None
     if plain or not hasattr(frame, "columns"):
         return frame
@@ -65,7 +72,7 @@ def _column(series: Any, nw: Any) -> tuple[Any, str]:
     if dtype == nw.Date:
         return series.cast(nw.Datetime("us")).to_numpy().astype("datetime64[us]"), "naive"
     if dtype.is_integer() and series.null_count() == 0:
-        return series.to_numpy().astype(np.int64), "number"
+        return series.to_numpy(), "integer"
     if dtype.is_numeric():
         return series.cast(nw.Float64).to_numpy().astype(np.float64), "number"
     return as_text([None if _empty(cell) else cell for cell in series.to_list()]), "text"

@@ -11,7 +11,7 @@ from fieldmend.records.dialect import BLANKS, Dialect, decimal_mark, split
 from fieldmend.records.text import Text
 
 INTELLAB = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(\.\d+)? \d+ \d*( [-\d.eE]*){0,4}\s*")
-MOTE_PLACE = re.compile(r"\s*\d+(\s+[-+\d.]+){2,3}\s*")
+MOTE_PLACE = re.compile(r"\s*[^\s,;:|]+(\s+[-+]?\d+\.?\d*){2,3}\s*")
 # NDBC's codes for "no reading", by column: 99 is a good wind direction and a good pressure trend.
 NDBC_MISSING = {
     **dict.fromkeys(["WDIR", "MWD", "WD"], (999.0,)),
@@ -121,7 +121,7 @@ def _influx(text: Text, body: Sequence[str], work: Path) -> Layout | None:
     header = _influx_names(text)
     out = work / f"influx-{len(list(work.iterdir()))}"
     _flatten_influx(text, header, out)
-    text.path, text.rewrite, text.quotes = out, False, True
+    text.path, text.encoding, text.rewrite, text.quotes = out, "utf-8", False, True
     return Layout("InfluxDB annotated CSV", Dialect(",", ("", *header), 1), line_column=True)
 
 

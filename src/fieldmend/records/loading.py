@@ -5,6 +5,7 @@ the place, v0, v1, … (the readings) and bad: NULL, or a letter for why the row
 the cell that was wrong. A row's place in it says which source and line it came from.
 """
 
+import errno
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 
 LONGEST_NODE = 256
 EXACT = 2**53
+WIDE = 100  # columns from which on planning costs more than a plan saves
 LISTED = 1000  # rejects that are listed one by one; all are counted
 
 
@@ -58,6 +60,9 @@ def load(con: "duckdb.DuckDBPyConnection", plan: Plan) -> int:
     stage = plan.stage
     before = _count(con)
     sql, params = insert_sql(plan)
+    wide = len(plan.slots) > WIDE
+    if wide:
+        con.execute("PRAGMA disable_optimizer")
     try:
         if stage.batches is None:
             con.execute(sql, params)
@@ -66,10 +71,17 @@ def load(con: "duckdb.DuckDBPyConnection", plan: Plan) -> int:
                 con.register("batch", {f"c{i}": column for i, column in enumerate(batch)})
                 con.execute(sql, params)
                 con.unregister("batch")
+    except duckdb.OutOfMemoryException as error:
+        raise OSError(
+            errno.ENOSPC, "no room in the temporary folder: set TMPDIR to a larger disk"
+        ) from error
     except duckdb.Error as error:
         raise InputError(
             f"it cannot be read ({shown(str(error).splitlines()[0])})", file=stage.name
         ) from error
+    finally:
+        if wide:
+            con.execute("PRAGMA enable_optimizer")
     if stage.relation and stage.text is not None:
         stage.rejects += _structural(con, stage)
     return _count(con) - before + len(stage.rejects)
@@ -123,14 +135,17 @@ def _node(stage: Stage, roles: Roles, params: dict[str, Any]) -> str:
         named = stage.layout.node if stage.layout and stage.layout.node else stage.stem
         params["node"] = named or "node"
         return "CAST($node AS VARCHAR)"
-    cell = f"c{roles.node}"
-    if stage.kinds[roles.node] == "number":  # 7.0 in a frame with holes is node 7
+    return node_sql(f"c{roles.node}", stage.kinds[roles.node])
+
+
+def node_sql(cell: str, kind: str) -> str:
+    """SQL for a node's name."""
+    if kind == "number":  # 7.0 in a frame with holes is node 7
         return (
             f"CASE WHEN {cell} = floor({cell}) AND abs({cell}) < {EXACT} "
             f"THEN CAST(CAST({cell} AS BIGINT) AS VARCHAR) ELSE CAST({cell} AS VARCHAR) END"
         )
-    text = _bare(cell) if stage.kinds[roles.node] == "text" else f"CAST({cell} AS VARCHAR)"
-    return f"nullif({text}, '')"
+    return f"nullif({_bare(cell) if kind == 'text' else f'CAST({cell} AS VARCHAR)'}, '')"
 
 
 def _bare(cell: str) -> str:
@@ -149,24 +164,25 @@ def _time(stage: Stage, roles: Roles) -> tuple[str, str, str]:
         code = clock.ZONED if kind == "zoned" else clock.NAIVE
         finite = f"CASE WHEN isfinite({cells[0]}) THEN CAST({cells[0]} AS TIMESTAMP) END"
         return f"epoch_us({finite})", str(code), f"CAST({cells[0]} AS VARCHAR)"
-    if len(cells) == 1 and kind == "number":
+    sampled = [
+        " ".join((row[c] or "").strip() for c in roles.time) for row in stage.sample
+        if all(c < len(row) and row[c] for c in roles.time)
+    ]  # fmt: skip
+    form = clock.kind_of(sampled, stage.name)
+    if len(cells) == 1 and kind in ("number", "integer") and form != "compact":
         micros, stamp = clock.number_sql(cells[0])
         return micros, stamp, f"CAST({cells[0]} AS VARCHAR)"
     written = " || ' ' || ".join(
         _bare(cell) if stage.kinds[c] == "text" else f"CAST({cell} AS VARCHAR)"
         for c, cell in zip(roles.time, cells, strict=True)
     )
-    sampled = [
-        " ".join((row[c] or "").strip() for c in roles.time) for row in stage.sample
-        if all(c < len(row) and row[c] for c in roles.time)
-    ]  # fmt: skip
-    micros, stamp = clock.text_sql(clock.kind_of(sampled, stage.name), "tx", sampled)
+    micros, stamp = clock.text_sql(form, "tx", sampled)
     return micros, stamp, written
 
 
 def _number(stage: Stage, column: int) -> str:
     cell = f"c{column}"
-    if stage.kinds[column] == "number":
+    if stage.kinds[column] in ("number", "integer"):
         return f"CAST({cell} AS DOUBLE)"
     if stage.kinds[column] != "text":
         return f"TRY_CAST(CAST({cell} AS VARCHAR) AS DOUBLE)"
@@ -200,7 +216,8 @@ def _judged(plan: Plan, params: dict[str, Any], doubtful: str) -> str:
     untimed += [
         "WHEN node IS NULL THEN 'n' || chr(31)",
         # What reads like a date and is none (29 February 2023, second 60) is a clock's fault.
-        "WHEN regexp_matches(tx, '^\\d{1,4}[-/. ]\\d{1,2}[-/. ]\\d') "
+        "WHEN regexp_full_match(tx, '\\d{1,5}[-/. ]\\d{1,2}[-/. ]\\d{1,4}"
+        "([T ][0-9:. ]*)?(Z| UTC|[+-][0-9:]+)?') "
         "THEN 'c' || chr(31) || left(tx, 64)",
         "ELSE 't' || chr(31) || coalesce(left(tx, 64), '')",
     ]
@@ -217,6 +234,11 @@ def _judged(plan: Plan, params: dict[str, Any], doubtful: str) -> str:
         cases.append("WHEN kind IS NULL OR kind = '' THEN 'k' || chr(31)")
     judged = [f"CASE {' '.join(cases)} END"]
     judged += [_judged_number(v) for c, v in plan.slots.items() if stage.kinds[c] == "text"]
+    judged += [
+        f"CASE WHEN abs(n{v}) >= {EXACT} THEN 'i{v}' || chr(31) || CAST(s{v} AS VARCHAR) END"
+        for c, v in plan.slots.items()
+        if stage.kinds[c] == "integer"
+    ]
     return f"coalesce({', '.join(judged)})" if len(judged) > 1 else judged[0]
 
 

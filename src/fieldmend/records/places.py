@@ -1,11 +1,13 @@
 """Where the nodes are: from a file of positions, or from the rows themselves."""
 
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fieldmend.records.columns import NODE, PLACE, TIME, VALUE, Roles, clean, first_of, listing
-from fieldmend.records.errors import InputError
+from fieldmend.records.errors import InputError, shown
+from fieldmend.records.loading import node_sql
 from fieldmend.records.sources import Chosen, Stage, stages
 
 if TYPE_CHECKING:
@@ -24,7 +26,7 @@ def read_places(
     if not ({"lat", "lon"} <= found.keys() or {"x", "y"} <= found.keys()):
         return None
     cells = ", ".join(f"TRY_CAST(CAST(c{i} AS VARCHAR) AS DOUBLE)" for i in found.values())
-    sql = f"SELECT trim(CAST(c{node} AS VARCHAR)), {cells} FROM "
+    sql = f"SELECT {node_sql(f'c{node}', stage.kinds[node])}, {cells} FROM "
     rows = []
     if stage.batches is None:
         rows = con.execute(sql + stage.relation, stage.params).fetchall()
@@ -34,10 +36,17 @@ def read_places(
             con.register("batch", {f"c{i}": column for i, column in enumerate(batch)})
             rows += con.execute(sql + "batch").fetchall()
             con.unregister("batch")
+    return _known((row[0], _place(dict(zip(found, row[1:], strict=True)))) for row in rows)
+
+
+def _known(
+    places: Iterable[tuple[str | None, dict[str, float]]],
+) -> dict[str, dict[str, float]]:
+    """Places of nodes with a name; half a position is none."""
     return {
-        row[0]: _place(dict(zip(found, row[1:], strict=True)))
-        for row in rows
-        if row[0] and any(value is not None for value in row[1:])
+        node: place
+        for node, place in places
+        if node and ({"lat", "lon"} <= place.keys() or {"x", "y"} <= place.keys())
     }
 
 
@@ -46,7 +55,7 @@ def given_places(
 ) -> dict[str, dict[str, float]]:
     """Node → place of `locations`: a mapping, a file or a frame."""
     if isinstance(locations, Mapping):
-        return {str(node): dict(place) for node, place in locations.items()}
+        return _mapped(locations)
     found: dict[str, dict[str, float]] = {}
     for stage in stages(locations, Chosen(), con, work):
         places = read_places(stage, con)
@@ -60,6 +69,17 @@ def given_places(
     return found
 
 
+def _mapped(locations: Mapping[Any, Any]) -> dict[str, dict[str, float]]:
+    try:
+        pairs = {str(n): {str(k): float(v) for k, v in p.items()} for n, p in locations.items()}
+    except (AttributeError, TypeError, ValueError) as error:
+        raise InputError(
+            f"locations= cannot be used ({shown(error)})",
+            hint='Write {"node": {"lat": 48.5, "lon": 9.2}}',
+        ) from error
+    return _known(pairs.items())
+
+
 def row_places(
     con: "duckdb.DuckDBPyConnection", roles: Sequence[Roles]
 ) -> dict[str, dict[str, float]]:
@@ -69,16 +89,16 @@ def row_places(
         return {}
     cells = ", ".join(f"(min(p_{key}) + max(p_{key})) / 2" for key in keys)
     rows = con.execute(f"SELECT node, {cells} FROM r WHERE bad IS NULL GROUP BY node").fetchall()
-    return {
-        row[0]: _place(dict(zip(keys, row[1:], strict=True)))
-        for row in rows
-        if any(value is not None for value in row[1:])
-    }
+    return _known((row[0], _place(dict(zip(keys, row[1:], strict=True)))) for row in rows)
 
 
 def _place(cells: dict[str, float | None]) -> dict[str, float]:
     """Depth counts downwards, elevation upwards."""
-    place = {key: float(value) for key, value in cells.items() if value is not None}
+    place = {
+        key: float(value)
+        for key, value in cells.items()
+        if value is not None and math.isfinite(value)
+    }
     if "depth" in place:
         place["elevation"] = -place.pop("depth")
     if "lat" in place and "z" in place:

@@ -1,7 +1,8 @@
 """From what the columns are to what becomes of them, over all sources of one call."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 from fieldmend.records import columns
 from fieldmend.records.columns import MISSING, Roles, Wanted
@@ -56,6 +57,14 @@ def _refuse_shapes(sources: Sequence[tuple[Stage, Roles]]) -> None:
         )
 
 
+def unknown(sources: Sequence[tuple[Stage, Roles]], missing: Missing) -> list[str]:
+    """A warning for each condition in missing= that is nowhere (long records: not known yet)."""
+    if not isinstance(missing, Mapping) or any(r.variable is not None for _, r in sources):
+        return []
+    there = {name for stage, _ in sources for name in stage.names}
+    return [f"missing= names {shown(name)}, which is not there" for name in missing.keys() - there]
+
+
 def _declared(
     stage: Stage, slots: Mapping[int, int], names: Sequence[str], missing: Missing
 ) -> tuple[frozenset[str], dict[int, tuple[float, ...]]]:
@@ -64,13 +73,23 @@ def _declared(
     for v in slots.values():
         given = missing.get(names[v], ()) if isinstance(missing, Mapping) else missing
         codes = [*(stage.layout.missing.get(names[v], ()) if stage.layout else ())]
-        for item in given:
+        for item in _items(given):
             try:
                 codes.append(float(item))
             except ValueError:
                 words.add(str(item).strip().casefold())
+            except TypeError as error:
+                raise InputError(
+                    f"missing={shown(item)!r} is neither a number nor a word",
+                    hint="Write missing=[-9999]",
+                ) from error
         numbers[v] = tuple(codes)
     return frozenset(words), numbers
+
+
+def _items(given: object) -> Iterable[Any]:
+    """One value alone is a list of one: "-9999" is no row of letters."""
+    return given if isinstance(given, list | tuple | set | frozenset) else [given]
 
 
 def shape(roles: Roles) -> str:

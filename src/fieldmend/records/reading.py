@@ -5,6 +5,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from fieldmend.grid import FileRead, Grid, Origin, Rejects
 from fieldmend.records import clock, loading, settling, suspects
 from fieldmend.records.columns import Roles, Wanted, listing
@@ -12,7 +14,7 @@ from fieldmend.records.errors import InputError, shown
 from fieldmend.records.labels import chosen, label, units_of
 from fieldmend.records.ledger import Ledger
 from fieldmend.records.places import given_places, read_places, row_places
-from fieldmend.records.planning import Missing, plans_of, roles_of
+from fieldmend.records.planning import Missing, plans_of, roles_of, unknown
 from fieldmend.records.session import Session, is_small
 from fieldmend.records.slotting import build
 from fieldmend.records.sources import Chosen, Stage, one, stages
@@ -140,6 +142,12 @@ def read(  # noqa: PLR0913 - the options of the reader, keyword-only
     array([[20.5, 21. ],
            [20.6,  nan]])
     """
+    if isinstance(conditions, str):
+        conditions = [conditions]
+    if conditions is not None and not conditions:
+        raise InputError("conditions= names none", hint="Leave it out to keep all")
+    if time is not None and not time:
+        raise InputError("time= names no column")
     if ambiguous not in AMBIGUOUS:
         raise InputError(f"ambiguous={shown(ambiguous)!r}", hint="earlier, later or missing")
     if on_duplicate not in settling.ON_DUPLICATE:
@@ -179,6 +187,7 @@ class _Job:
     def run(self, session: Session, found: list[Stage], locations: Any) -> Records:
         con = session.con
         sources, places = self._sorted_out(con, found)
+        self.warnings += unknown(sources, self.missing)
         names, plans = plans_of(sources, self.missing, zone=self.tz is not None)
         roles = [roles for _, roles in sources]
         long = roles[0].variable is not None
@@ -228,7 +237,7 @@ class _Job:
         matrix, long = roles[0].matrix, roles[0].variable is not None
         self._refuse_doubtful(ledger)
         self.notes += settling.check_zones(con, ledger.bases, self.tz, ledger.where)
-        settling.set_clocks_aside(con)
+        self.warnings += settling.set_clocks_aside(con)
         read = sum(ledger.rows)
         totals, rejects = ledger.rejects()
         set_aside = sum(totals.values())
@@ -325,9 +334,15 @@ class _Job:
 
 
 def _zone_table(con: "duckdb.DuckDBPyConnection", tz: str, ambiguous: str | None) -> None:
-    con.execute("CREATE TABLE zone (start BIGINT, shift BIGINT, doubtful BOOL)")
-    rows = [(s.start, s.shift, s.doubtful) for s in clock.stretches(tz, ambiguous)]
-    con.executemany("INSERT INTO zone VALUES (?, ?, ?)", rows)
+    parts = clock.stretches(tz, ambiguous)
+    columns = {
+        "start": np.array([part.start for part in parts], dtype=np.int64),
+        "shift": np.array([part.shift for part in parts], dtype=np.int64),
+        "doubtful": np.array([part.doubtful for part in parts]),
+    }
+    con.register("given", columns)
+    con.execute("CREATE TABLE zone AS SELECT * FROM given")
+    con.unregister("given")
 
 
 def _refuse_all(read: int, set_aside: int, rejects: Sequence[Any]) -> None:
@@ -337,7 +352,9 @@ def _refuse_all(read: int, set_aside: int, rejects: Sequence[Any]) -> None:
             f"none of {read:,} rows can be used; {first.reason} ({first.text!r})",
             file=first.file,
             line=first.line,
-            hint="Look at that line; roles and dialect can be named with options",
+            hint="Write times as 2024-01-31T12:00:00Z or in epoch seconds"
+            if first.reason.startswith(("time", "clock"))
+            else "Look at that line; roles can be named with node=, time= and value=",
         )
 
 

@@ -75,10 +75,11 @@ def _said(seen: dict[int, tuple[int, int]], tz: str | None) -> list[str]:
     return notes
 
 
-def set_clocks_aside(con: "duckdb.DuckDBPyConnection") -> None:
+def set_clocks_aside(con: "duckdb.DuckDBPyConnection") -> list[str]:
     """Rows at 1970, 2036, 2106, … far from all others: a clock's fault, so they get `bad = 'c'`.
 
-    They stay if they are the majority, or within the span of the others on either side.
+    They stay if they are the majority, which is worth a warning, or within the span of the others
+    on either side.
     """
     odd = clock.odd_clock_sql("t")
     row = one(
@@ -87,14 +88,20 @@ def set_clocks_aside(con: "duckdb.DuckDBPyConnection") -> None:
         f"min(t) FILTER (WHERE NOT {odd}), max(t) FILTER (WHERE NOT {odd}) "
         "FROM r WHERE bad IS NULL",
     )
-    if not row[0] or row[1] <= row[0]:
-        return
+    if not row[0]:
+        return []
+    if row[1] < row[0]:
+        return [
+            f"{row[0]:,} of {row[0] + row[1]:,} times lie where unset clocks stand (1970, 1980, "
+            "2000, from 2036 on): is it the right column, and a known unit of time?"
+        ]
     margin = max(row[3] - row[2], 30 * clock.DAY)
     con.execute(
         f"UPDATE r SET bad = 'c' || chr(31) || CAST(t AS VARCHAR) WHERE bad IS NULL AND {odd} "
         "AND (t < $low OR t > $high)",
         {"low": row[2] - margin, "high": row[3] + margin},
     )
+    return []
 
 
 @dataclass(frozen=True)

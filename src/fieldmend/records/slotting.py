@@ -38,10 +38,11 @@ ROUND = sorted(
     + [m * 60 * SECOND for m in (1, 2, 3, 5, 10, 15, 20, 30)]
     + [m * 3600 * SECOND for m in (1, 2, 3, 4, 6, 8, 12, 24)]
 )
+LONGEST = 10_000 * 365 * 86400 * SECOND
 SLACK = 0.1
 MAX_STRETCH = 50
 SPARSE = 0.2
-STEPS_FROM = 3_000_000  # rows that the slot length is found from
+STEPS_FROM = 1_000_000  # rows that the slot length is found from
 
 
 def build(records: "Records", slot: Any, slot_value: str, seed: int) -> Grid:
@@ -119,7 +120,7 @@ def _rows(records: "Records", frame: Frame, low: int, high: int, width: int) -> 
 
 def _series(
     records: "Records", found: dict[str, Array], base: Array
-) -> Iterator[tuple[str, Array, Array, Array]]:
+) -> Iterator[tuple[str, Array | slice, Array, Array]]:
     """Per condition: the rows that have a reading of it, their cells, and the readings."""
     if records.matrix:  # every column is a node
         readings = np.stack([found[f"v{i}"] for i in range(len(records.nodes))], axis=1)
@@ -132,8 +133,11 @@ def _series(
         there = ~np.isnan(v)
         if records.long:
             there &= found["kind_id"] == records.kinds[name]
-        seen = np.flatnonzero(there)
-        yield name, seen, cell[seen], v[seen]
+        if there.all():
+            yield name, slice(None), cell, v
+        else:
+            seen = np.flatnonzero(there)
+            yield name, seen, cell[seen], v[seen]
 
 
 def microseconds(slot: Any) -> int:
@@ -153,8 +157,11 @@ def microseconds(slot: Any) -> int:
         unit = UNITS.get(parsed[2] or "s") if parsed and (parsed[1] or parsed[2]) else None
         length = float(parsed[1] or 1) * unit if parsed and unit else math.nan
     else:
-        length = float(slot) * SECOND
-    if not math.isfinite(length) or length < 1:
+        try:
+            length = float(slot) * SECOND
+        except (TypeError, ValueError):
+            length = math.nan
+    if not 1 <= length <= LONGEST:
         raise InputError(f"slot {shown(slot)!r} is no length of time", hint="Write 30s, 5min or 1h")
     return round(length)
 
@@ -168,8 +175,10 @@ def in_words(length: int) -> str:
     ('5 min', '31 s', '1.5 ms')
     """
     for unit in ("d", "h", "min", "s"):
-        if length % UNITS[unit] == 0:
+        if length % UNITS[unit] == 0 and length // UNITS[unit] < 1000:
             return f"{length // UNITS[unit]} {unit}"
+    if length >= UNITS["d"]:
+        return f"{length / UNITS['d']:.4g} d"
     return f"{length / SECOND:g} s" if length > SECOND else f"{length / 1000:g} ms"
 
 

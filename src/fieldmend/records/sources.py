@@ -5,6 +5,7 @@ SQL, except those of Parquet files, which `quoted` quotes.
 """
 
 import json
+import logging
 import os
 import re
 import shutil
@@ -23,7 +24,9 @@ from fieldmend.records.text import Reject, Text
 if TYPE_CHECKING:
     import duckdb
 
+log = logging.getLogger(__name__)
 SAMPLED = 1000
+STATED = 1 << 30  # bytes of a file from which on its size is said
 BATCH = 100_000
 PARQUET, SQLITE, HDF5, CDF = b"PAR1", b"SQLite format 3\x00", b"\x89HDF", b"CDF"
 NDJSON = (".ndjson", ".jsonl", ".json")
@@ -41,7 +44,7 @@ class Stage:
     batches: Iterator[list[Any]] | None = None
     """Columns as arrays, one list per batch."""
     kinds: list[str] = field(default_factory=list)
-    """text, number, naive, zoned or other, per column."""
+    """text, number, integer, naive, zoned or other, per column."""
     sample: list[list[str | None]] = field(default_factory=list)
     words: str = ""
     decimal: str = "."
@@ -103,11 +106,13 @@ def _file(name: str, chosen: Chosen, con: "duckdb.DuckDBPyConnection", work: Pat
     path = _spooled(work) if name == "-" else Path(name)
     shown_name = "standard input" if name == "-" else name
     magic = _magic(path, shown_name)
+    notes = _stated(path, shown_name, magic)
     sha = text.fingerprint(path)
     stage = _binary(path, shown_name, magic, chosen, con, work)
     if stage is None:
         stage = _text(path, shown_name, sha, chosen, con, work)
     stage.sha256, stage.bytes = sha, path.stat().st_size
+    stage.notes += notes
     stage.stem = stage.stem or Path(shown_name).name.split(".")[0]
     return stage
 
@@ -118,10 +123,28 @@ def _magic(path: Path, name: str) -> bytes:
             raise InputError("it is a folder", file=name, hint="Name the files in it")
         with path.open("rb") as file:
             return file.read(16)
+    except InputError:
+        raise
     except FileNotFoundError as error:
         raise InputError("there is no such file", file=name) from error
-    except (PermissionError, OSError, ValueError) as error:
-        raise InputError(f"it cannot be opened ({error})", file=name) from error
+    except (OSError, ValueError) as error:
+        why = getattr(error, "strerror", None) or str(error)
+        raise InputError(f"it cannot be opened ({shown(why)})", file=name) from error
+
+
+def _stated(path: Path, name: str, magic: bytes) -> list[str]:
+    """The size of a large file, said before the work begins."""
+    size = path.stat().st_size
+    if size < STATED:
+        return []
+    note = f"{shown(name)}: {size / 1e9:,.1f} GB"
+    if magic[:2] != text.GZIP and magic[:4] not in (text.ZSTD, PARQUET, SQLITE[:4], HDF5):
+        with path.open("rb") as file:
+            head = file.read(text.HEAD)
+        rows = size * head.count(b"\n") // len(head)
+        note += f", about {float(f'{rows:.2g}'):,.0f} rows"
+    log.info(note)
+    return [note]
 
 
 def _spooled(work: Path) -> Path:
@@ -221,9 +244,9 @@ def kind_of_type(name: str) -> str:
         return "naive"
     if upper.startswith(("VARCHAR", "ENUM", "UUID")):
         return "text"
-    numbers = ("DOUBLE", "FLOAT", "DECIMAL", "TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT",
-               "UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT", "UHUGEINT")  # fmt: skip
-    return "number" if upper.startswith(numbers) and "[" not in upper else "other"
+    if upper.startswith(("DOUBLE", "FLOAT", "DECIMAL")) and "[" not in upper:
+        return "number"
+    return "integer" if re.fullmatch(r"U?(TINY|SMALL|BIG|HUGE)INT|U?INTEGER", upper) else "other"
 
 
 def _text(  # noqa: PLR0917 - one call, what it needs
@@ -306,7 +329,11 @@ def _ndjson(found: Text, con: "duckdb.DuckDBPyConnection", work: Path) -> Stage:
     )
     params = {"path": literal(found.path, work)}
     # Broken lines become NULL before any function of JSON sees them: those raise.
-    sound = f"(SELECT line AS raw, CASE WHEN json_valid(line) THEN line END AS line FROM {raw})"
+    # An empty line is no row.
+    sound = (
+        f"(SELECT line AS raw, CASE WHEN json_valid(line) THEN line END AS line FROM {raw} "
+        "WHERE line IS NOT NULL)"
+    )
     names = [
         row[0]
         for row in con.execute(

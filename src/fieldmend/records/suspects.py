@@ -36,10 +36,10 @@ def find(
     ]  # fmt: skip
     for (column, kind), name in zip(columns, conditions, strict=True):
         chosen = "" if kind is None else " AND kind = $kind"
-        params = {"codes": list(CODES)} | ({} if kind is None else {"kind": kind})
+        params = {} if kind is None else {"kind": kind}
         rows = con.execute(
             f"SELECT {column}, count(*), count(DISTINCT node) FROM used WHERE "
-            f"list_contains($codes, {column}){chosen} GROUP BY 1 HAVING count(*) >= {LEAST} "
+            f"{column} IN {CODES}{chosen} GROUP BY 1 HAVING count(*) >= {LEAST} "
             "ORDER BY 1",
             params,
         ).fetchall()
@@ -56,13 +56,11 @@ def find(
 
 
 def _matrix(con: "duckdb.DuckDBPyConnection", names: Sequence[str]) -> Iterator[str]:
-    cells = ", ".join(f"list_contains($codes, v{i})" for i in range(len(names)))
-    sums = ", ".join(f"v{i}" for i in range(len(names)))
+    cells = ", ".join(f"v{i}" for i in range(len(names)))
     rows = con.execute(
-        f"SELECT code, count(*), count(DISTINCT i) FROM (SELECT unnest([{sums}]) AS code, "
-        f"unnest(range({len(names)})) AS i FROM used WHERE list_bool_or([{cells}])) "
-        f"WHERE list_contains($codes, code) GROUP BY code HAVING count(*) >= {LEAST} ORDER BY code",
-        {"codes": list(CODES)},
+        f"SELECT code, count(*), count(DISTINCT i) FROM (SELECT unnest([{cells}]) AS code, "
+        f"unnest(range({len(names)})) AS i FROM used) "
+        f"WHERE code IN {CODES} GROUP BY code HAVING count(*) >= {LEAST} ORDER BY code"
     ).fetchall()
     for code, count, nodes in rows:
         yield f"exactly {code} in {count:,} readings of {nodes} node{'s' * (nodes != 1)}"

@@ -85,7 +85,6 @@ def unpack(path: Path, name: str, work: Path, *, salvage: bool) -> tuple[Path, l
 
 
 def _decompress(path: Path, out: Path, name: str, *, gz: bool) -> str:
-    size = path.stat().st_size
     written = 0
     with path.open("rb") as raw, out.open("wb") as target:
         source = _reader(raw, gz=gz)
@@ -97,13 +96,17 @@ def _decompress(path: Path, out: Path, name: str, *, gz: bool) -> str:
             if not block:
                 break
             written += len(block)
-            if written > BLOCK and written > MAX_EXPANSION * size:
+            if written > max(BLOCK, MAX_EXPANSION * raw.tell()):  # of what was read so far
                 raise InputError(
                     f"it expands more than {MAX_EXPANSION} times: refused",
                     file=name,
                     hint="Unpack it yourself if you trust it",
                 )
-            target.write(block)
+            try:
+                target.write(block)
+            except OSError as error:
+                said = f"{error.strerror}, unpacking {shown(name)}: set TMPDIR to a larger disk"
+                raise OSError(error.errno, said, str(out.parent)) from error
     return "" if gz or _whole_zstd(path, written) else "it ends before its frame does"
 
 
@@ -204,6 +207,11 @@ def head_lines(path: Path, encoding: str) -> list[str]:
     with path.open("rb") as file:
         raw = file.read(HEAD)
         whole = not file.read(1)
+    return lines_in(raw, encoding, whole=whole)
+
+
+def lines_in(raw: bytes, encoding: str, *, whole: bool) -> list[str]:
+    """The lines of some bytes; the last one is left out if it may go on."""
     lines = re.split(r"\r\n|\r|\n", codecs.decode(raw, encoding, "replace"))
     if lines and not lines[-1]:
         lines.pop()
@@ -213,6 +221,8 @@ def head_lines(path: Path, encoding: str) -> list[str]:
 
 
 def _encoding(head: bytes, name: str) -> str:
+    if head.startswith((codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE)):
+        return "utf-32"
     if head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         return "utf-16"
     if head.startswith(codecs.BOM_UTF8):
@@ -229,7 +239,10 @@ def _encoding(head: bytes, name: str) -> str:
     except UnicodeDecodeError:
         # A file that has sound UTF-8 beside the broken bytes is UTF-8 with bad rows.
         sound = codecs.decode(head, "utf-8", "ignore")
-        return "utf-8" if not sound.isascii() else "latin-1"
+        if not sound.isascii():
+            return "utf-8"
+        # Bytes 80 to 9F are letters on Windows and control characters in Latin-1.
+        return "cp1252" if re.search(rb"[\x80-\x9f]", head) else "latin-1"
     return "utf-8"
 
 
@@ -239,11 +252,13 @@ def rewritten(text: Text, delimiter: str, width: int, work: Path) -> Text:
     Line numbers stay: a line that is taken out leaves an empty one, which DuckDB passes over.
     """
     unclosed = text.quotes and _has_odd_line(text)
+    # What UTF-16 cannot decode has no bytes to keep; a byte that is not UTF-8 stays as it is.
+    errors = "surrogateescape" if text.encoding.startswith("utf-8") else "replace"
     if not (text.rewrite or unclosed or delimiter == BLANKS):
         return text
     out = work / f"text-{len(list(work.iterdir()))}"
     with (
-        text.path.open("r", encoding=text.encoding, errors="surrogateescape", newline=None) as file,
+        text.path.open("r", encoding=text.encoding, errors=errors, newline=None) as file,
         out.open("w", encoding="utf-8", errors="surrogateescape", newline="\n") as target,
     ):
         lines: Iterator[str] = (line.rstrip("\n") for line in file)
@@ -252,12 +267,12 @@ def rewritten(text: Text, delimiter: str, width: int, work: Path) -> Text:
         if unclosed:
             lines = _closed(lines, delimiter, width, text)
         target.writelines(line + "\n" for line in lines)
-    text.path = out
+    text.path, text.encoding = out, "utf-8"
     return text
 
 
 def _has_odd_line(text: Text) -> bool:
-    if text.encoding.startswith("utf-16"):
+    if text.encoding.startswith(("utf-16", "utf-32")):
         return True
     with text.path.open("rb") as file:
         return any(line.count(b'"') % 2 for line in file)

@@ -11,7 +11,8 @@ import numpy as np
 
 from fieldmend.grid import Grid
 from fieldmend.records import InputError, shown
-from fieldmend.records.slotting import VALUES, microseconds
+from fieldmend.records.filling import VALUES
+from fieldmend.records.slotting import microseconds
 from fieldmend.solvers.methods import METHODS
 
 USABLE = tuple(name for name in METHODS if name != "oracle")
@@ -22,7 +23,7 @@ USABLE = tuple(name for name in METHODS if name != "oracle")
 class Options:
     """How a recovery was made."""
 
-    method: str = "ls"
+    method: str = "auto"
     level: float = 0.9
     limits: Mapping[str, tuple[float, float]] = field(default_factory=dict)
     seed: int = 0

@@ -90,6 +90,18 @@ def suspicious(evidence: Array, solved: Solved) -> Array:
     return np.asarray(far) & apart(evidence, solved.estimate)
 
 
+def typical_error(solved: Solved) -> float:
+    """1.4826 × the median error at readings that the method hid itself, 0 if it hid none.
+
+    An estimate that follows the readings closely lies nearer to them than the field is known.
+    """
+    if solved.holdout is None or not len(solved.holdout.truth):
+        return 0.0
+    with np.errstate(over="ignore"):
+        errors = np.abs(solved.holdout.truth - solved.holdout.estimate)
+    return 1.4826 * float(np.median(errors))
+
+
 def score(passed: Array, solved: Solved, options: Options, seed: int) -> Holdout | None:
     """How far off the estimate is at readings that passed and were hidden.
 

@@ -1,18 +1,17 @@
 """The report: a recovery as one HTML file that needs no network, or figure by figure.
 
 `contents` (what is said), `figures` (what is drawn), `page` (the template around both), with
-`wording`, `palette`, `downsample` and `encoding` beneath, `writing` and `plotting` as ways out.
+`wording`, `palette`, `downsample` and `encoding` beneath; `plotting` for notebooks.
 """
 
 from __future__ import annotations
 
 from os import PathLike
-from pathlib import Path
 from typing import TYPE_CHECKING
 
+from fieldmend.export.writing import whole
 from fieldmend.report.page import render
 from fieldmend.report.plotting import plot
-from fieldmend.report.writing import refuse_existing, write_whole
 
 if TYPE_CHECKING:
     from fieldmend.recovery import Recovery
@@ -34,11 +33,8 @@ def write_report(recovery: Recovery, path: str | PathLike[str], *, force: bool =
 
     Raises
     ------
-    FileExistsError
-        If the file is there and `force` is not set.
-    OSError
-        If it cannot be written.
+    OutputError
+        If the file is there and `force` is not set, or it cannot be written.
     """
-    target = Path(path)
-    refuse_existing(target, force=force)  # before the work, not only after it
-    write_whole(target, render(recovery), force=force)
+    with whole(path, force=force) as part:
+        part.write_bytes(render(recovery))

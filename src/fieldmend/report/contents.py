@@ -179,14 +179,23 @@ def verdict(summary: Summary) -> str:
     scored = [(n, c["holdout"]) for n, c in summary["conditions"].items() if c["holdout"]]
     if not scored:
         return ""
+    won = [shown(n) for n, h in scored if h["mae"] <= h["line_mae"]]
     lost = [shown(n) for n, h in scored if h["mae"] > h["line_mae"]]
     hidden = counted(sum(h["hidden"] for _, h in scored), "reading")
     tried = f"{hidden} were hidden on purpose, in gaps like the real ones, and recovered"
     if not lost:
-        return f"{tried}: the estimates come closer than a straight line in every condition."
-    if len(lost) == len(scored):
+        every = "" if len(won) == 1 else " in every condition"
+        return f"{tried}: the estimates come closer than a straight line{every}."
+    if not won:
         return f"{tried}: here a straight line between a node’s own readings comes closer."
-    return f"{tried}: the estimates come closer than a straight line, except for {', '.join(lost)}."
+    return (
+        f"{tried}: the estimates come closer than a straight line for {_some(won)}, "
+        f"the line for {_some(lost)}."
+    )
+
+
+def _some(names: list[str]) -> str:
+    return listed(names) if len(names) <= NAMED else counted(len(names), "condition")
 
 
 def look_first(recovery: Recovery, summary: Summary, chosen: Chosen) -> list[dict[str, Any]]:
@@ -206,7 +215,7 @@ def look_first(recovery: Recovery, summary: Summary, chosen: Chosen) -> list[dic
                 "when": period(start, end),
                 "readings": counted(item["readings"], "reading"),
                 "explanation": plain(item["explanation"]),
-                "confidence": "" if confidence is None else percent(confidence),
+                "confidence": "" if confidence is None else f"{100 * confidence:.0f} %",
                 "anchor": chosen.anchor(item["condition"], nodes.index(item["node"])),
             }
         )

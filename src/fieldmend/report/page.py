@@ -10,8 +10,10 @@ from __future__ import annotations
 import base64
 import gzip
 import hashlib
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
@@ -89,7 +91,9 @@ class _Plotly:
     hash: str
 
     @classmethod
+    @cache
     def installed(cls) -> _Plotly:
+        """Packing takes a sixth of a second: once per process is enough."""
         script = files("plotly").joinpath("package_data", "plotly.min.js").read_bytes()
         packed = base64.b64encode(gzip.compress(script, 6, mtime=0)).decode("ascii")
         return cls(packed, _hash(script))
@@ -174,14 +178,13 @@ def _panel(recovery: Recovery, chosen: contents.Chosen, name: str, room: float) 
 
 def _overview(recovery: Recovery, chosen: contents.Chosen) -> list[Shown]:
     """Figures that compare the conditions."""
-    kinds: tuple[tuple[str, str, Callable[..., Drawing]], ...] = (
+    kinds: tuple[tuple[str, str, Callable[..., Drawing | None]], ...] = (
         ("loss", "Loss rate of the nodes", figures.rates),
         ("gaps", "Gap lengths", figures.gaps),
         ("anomalies", "Flagged readings", figures.flagged),
     )
-    drawn = [(key, draw(recovery, chosen.conditions), title) for key, title, draw in kinds]
     return _present(
-        *((key, drawing if drawing.data else None, title) for key, drawing, title in drawn)
+        *((key, draw(recovery, chosen.conditions), title) for key, title, draw in kinds)
     )
 
 
@@ -212,4 +215,6 @@ def _template() -> Any:
     environment = Environment(
         autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
+    # A number and its percent sign stay on one line.
+    environment.filters["bound"] = lambda text: re.sub(r"(?<=\d) (?=%)", "\u00a0", text)
     return environment.from_string(_asset("report.html.j2"))

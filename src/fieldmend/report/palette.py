@@ -43,7 +43,7 @@ LIGHT = _with_lost(
         "page": "#f6f6f3", "card": "#ffffff", "text": "#1b2129", "muted": "#56606b",
         "rule": "#dcdfe3", "link": "#00588c", "focus": "#b34700",
         "observed": "#1b2129", "estimate": "#0072b2", "band": "rgba(0, 114, 178, 0.18)",
-        "neighbour": "#87909a", "straight": "#8c6300",
+        "neighbour": "#7f8892", "straight": "#8c6300",
         "seen": "#e6eaed", "unjudged": "#d9cfa6", "lost": "#56b4e9", "suspect": "#b84300",
         "fail": "#3b0036",
         "series-0": "#0072b2", "series-1": "#b84300", "series-2": "#00805c",

@@ -84,7 +84,7 @@ def plot(
         if about == "node":
             subject = (name, _node(recovery, name, options.pop("node", None)))
     drawing = draw(recovery, *subject, **options)
-    if drawing is None or not drawing.data:
+    if drawing is None:
         msg = f"there is nothing to draw in {figure!r}: it needs {NEEDS.get(figure, 'readings')}"
         raise ValueError(msg)
     return go.Figure(coloured(drawing.data, colours), coloured(drawing.layout, colours))
@@ -93,7 +93,9 @@ def plot(
 NEEDS = {
     "map": "places of nodes (locations=)",
     "holdout": "a hold-out (holdout=True, and enough readings to hide some)",
+    "loss": "lost readings",
     "gaps": "lost readings",
+    "anomalies": "flagged readings",
 }
 
 

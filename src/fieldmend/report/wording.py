@@ -77,13 +77,13 @@ def percent(share: float) -> str:
 
     Examples
     --------
-    >>> [percent(s) for s in (0, 0.00004, 0.0123, 0.361, 0.99999, 1)]
-    ['0 %', '< 0.1 %', '1.2 %', '36 %', '> 99.9 %', '100 %']
+    >>> [percent(s) for s in (0, 0.00004, 0.00023, 0.0123, 0.361, 0.99999, 1)]
+    ['0 %', '< 0.01 %', '0.02 %', '1.2 %', '36 %', '> 99.9 %', '100 %']
     """
     if share in (0, 1):
         return f"{share * 100:.0f} %"
     if share < 0.001:
-        return "< 0.1 %"
+        return f"{share * 100:.2f} %" if share >= 0.0001 else "< 0.01 %"
     if share > 0.999:
         return "> 99.9 %"
     return f"{share * 100:.1f} %" if share < 0.1 or share > 0.9 else f"{share * 100:.0f} %"

@@ -79,7 +79,7 @@ function slim(data, layout) {
   layout.height = 360;
   for (const trace of data) {
     trace.mode = "markers";
-    trace.marker.size = trace.marker.size.map((size) => size * 0.6);
+    trace.marker.size = trace.marker.size.map((size) => Math.max(6, 0.6 * size));
   }
 }
 

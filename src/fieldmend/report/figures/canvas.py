@@ -8,6 +8,7 @@ from typing import Any
 from fieldmend.grid import Array, Grid
 from fieldmend.report.palette import var
 
+MARGIN = {"l": 12, "r": 12, "t": 28, "b": 12}
 BAR = 56
 FONT = 'system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", Arial, sans-serif'
 
@@ -62,7 +63,7 @@ def frame(x: dict[str, Any], y: dict[str, Any], height: int, **more: Any) -> dic
         "paper_bgcolor": "rgba(0,0,0,0)",
         "plot_bgcolor": "rgba(0,0,0,0)",
         "font": {"family": FONT, "size": 12, "color": var("muted")},
-        "margin": {"l": 12, "r": 12, "t": 12, "b": 12},
+        "margin": MARGIN,
         "xaxis": x,
         "yaxis": y,
         "hoverlabel": {

@@ -34,7 +34,7 @@ NAMED = 3  # episodes a caption explains
 REACH = 1.5  # how far beyond the usual range the axis goes for flagged readings, in its spans
 SYMBOLS = {
     "spike": "x", "burst": "diamond", "stuck": "square", "drift": "triangle-up",
-    "bias": "triangle-right", "dead": "circle", "corrupt": "cross", "limit": "star",
+    "bias": "triangle-right", "dead": "circle", "packet": "cross", "limit": "star",
 }  # fmt: skip
 OTHER_SYMBOLS = ("hexagon", "pentagon", "bowtie", "hourglass")
 
@@ -74,9 +74,29 @@ def curve(
     near = neighbours_of(recovery, one, node, neighbours)
     low, high = _range(this, near)
     data = [*_neighbour_lines(this, near), *_band(this), *_lines(this), *_marks(this, low, high)]
-    ends = [str(t) for t in moments(recovery.grid, np.array([0, -1]))]
+    ends = [str(t) for t in _edges(recovery, 0, len(one.flag))]
     y = axis(quantity(one.name, one.unit), range=[low, high], nticks=6)
-    return Drawing(data, frame(time_axis(range=ends), y, 300), _says(this), _caption(this, near))
+    layout = frame(time_axis(range=ends), y, 300, shapes=_events(this))
+    return Drawing(data, layout, _says(this), _caption(this, near))
+
+
+def _edges(recovery: Recovery, start: int, stop: int) -> Array:
+    """When a stretch of slots begins and ends."""
+    ends = recovery.grid.times[[start, stop - 1]] + np.array([0, recovery.grid.slot])
+    out: Array = ends.astype("datetime64[us]").astype("datetime64[ms]")
+    return out
+
+
+def _events(this: Node) -> list[dict[str, Any]]:
+    """Stretches in which many nodes moved together: shaded, for nothing in them is flagged."""
+    spans = [_edges(this.recovery, e.start, e.stop) for e in this.episodes if e.kind == "event"]
+    return [
+        {
+            "type": "rect", "xref": "x", "yref": "paper", "x0": str(x0), "x1": str(x1), "y0": 0,
+            "y1": 1, "line": {"width": 0}, "fillcolor": var("band"), "layer": "below",
+        }
+        for x0, x1 in spans
+    ]  # fmt: skip
 
 
 def _neighbour_lines(this: Node, near: Neighbours) -> list[dict[str, Any]]:
@@ -222,7 +242,8 @@ def _kinds(this: Node) -> Array:
 def _range(this: Node, near: Neighbours) -> tuple[float, float]:
     """Ends of the axis: all that is trusted, and flagged readings unless they would flatten it."""
     one, n = this.one, this.index
-    parts = [one.filled[:, n], one.estimate[:, [n, *near.nodes]].ravel()]
+    kept = (one.flag[:, n] == 1) | (one.flag[:, n] == 2)
+    parts = [one.observed[kept, n], one.estimate[:, [n, *near.nodes]].ravel()]
     parts += [side[:, n] for side in (one.lower, one.upper) if side is not None]
     trusted = np.concatenate(parts)
     trusted = trusted[np.isfinite(trusted)]
@@ -264,6 +285,8 @@ def _caption(this: Node, near: Neighbours) -> str:
     for episode in this.episodes[:NAMED]:
         when = period(grid.times[episode.start], grid.times[episode.stop - 1] + grid.slot)
         why = sentence(episode.explanation)
+        if episode.kind == "event":
+            when += " (shaded)"
         said.append(f"{plain(episode.kind).capitalize()}, {when}{': ' * bool(why)}{why or '.'}")
     more = len(this.episodes) - NAMED
     if more > 0:

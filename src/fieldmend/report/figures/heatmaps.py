@@ -20,6 +20,7 @@ from fieldmend.report.downsample import (
 from fieldmend.report.encoding import Words
 from fieldmend.report.figures.canvas import (
     BAR,
+    MARGIN,
     Drawing,
     axis,
     colour_bar,
@@ -117,14 +118,13 @@ def _axes_of(grid: Grid, size: Cells) -> dict[str, Any]:
 
 def _layout(grid: Grid, size: Cells) -> dict[str, Any]:
     rows = -(-grid.shape[1] // size.nodes)
-    height = int(np.clip(13 * rows, 90, 720)) + 70
+    height = int(np.clip(13 * rows, 110, 720)) + 80
     y = axis(
         "node", type="category", autorange="reversed", nticks=min(rows, 45), showgrid=False,
         tickfont={"size": 10},
     )  # fmt: skip
     # Both maps keep room for the scale that one of them has: the same time, one above the other.
-    margin = {"l": 12, "r": BAR, "t": 28, "b": 12}
-    return frame(time_axis(showgrid=False), y, height, margin=margin)
+    return frame(time_axis(showgrid=False), y, height, margin={**MARGIN, "r": BAR})
 
 
 def _row(size: Cells) -> str:

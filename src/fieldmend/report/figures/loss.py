@@ -28,9 +28,9 @@ def observed(one: Recovered) -> Array:
     return seen
 
 
-def rates(recovery: Recovery, conditions: Sequence[str]) -> Drawing:
-    """Loss rate of the nodes, as the share of nodes that lost at most so much."""
-    data, said, top = [], [], 1.0
+def rates(recovery: Recovery, conditions: Sequence[str]) -> Drawing | None:
+    """Share of the nodes that lost at most so much of their slots; None if nothing is lost."""
+    data, said, top = [], [], 0.0
     for i, name in enumerate(conditions):
         lost = loss_rates(observed(recovery.conditions[name]))
         steps, top = ecdf(lost), max(top, 100 * float(lost.max()))
@@ -48,6 +48,8 @@ def rates(recovery: Recovery, conditions: Sequence[str]) -> Drawing:
             f"{shown(name)}: the middle node lost {percent(float(np.median(lost)))}, the worst "
             f"{percent(float(lost.max()))} of its slots"
         )
+    if not top:
+        return None
     x_axis = axis("slots a node lost (%)", range=[-0.02 * top, 1.04 * top])
     y_axis = axis("nodes that lost at most this (%)", range=[-2, 102])
     return Drawing(
@@ -57,8 +59,8 @@ def rates(recovery: Recovery, conditions: Sequence[str]) -> Drawing:
     )  # fmt: skip
 
 
-def gaps(recovery: Recovery, conditions: Sequence[str]) -> Drawing:
-    """How many gaps there are of each length, lengths doubling from bin to bin."""
+def gaps(recovery: Recovery, conditions: Sequence[str]) -> Drawing | None:
+    """How many gaps there are of each length, doubling from bin to bin; None if there are none."""
     data, said, most = [], [], 1
     slot = recovery.grid.slot
     for i, name in enumerate(conditions):
@@ -82,6 +84,8 @@ def gaps(recovery: Recovery, conditions: Sequence[str]) -> Drawing:
             f"{duration(int(np.median(lengths)) * slot)}, the longest "
             f"{duration(int(lengths.max()) * slot)}"
         )
+    if not data:
+        return None
     ticks = [count(2**b) for b in range(most)]
     x_axis = axis(
         f"gap length, at least (slots of {duration(slot)})", tickvals=list(range(most)),
@@ -90,12 +94,12 @@ def gaps(recovery: Recovery, conditions: Sequence[str]) -> Drawing:
     y_axis = axis("number of gaps (log scale)", type="log", dtick=1, rangemode="tozero")
     return Drawing(
         data, _named(x_axis, y_axis, data), "; ".join(said) + ".",
-        f"Runs of lost readings by their length. {said[0] if said else 'None'}.",
+        f"Runs of lost readings by their length. {said[0]}.",
     )  # fmt: skip
 
 
-def flagged(recovery: Recovery, conditions: Sequence[str]) -> Drawing:
-    """Share of the readings that are suspect or outside the limits, per condition."""
+def flagged(recovery: Recovery, conditions: Sequence[str]) -> Drawing | None:
+    """Share of the readings that are suspect or outside the limits; None if none are."""
     shares, words = [], []
     for name in conditions:
         one = recovery.conditions[name]
@@ -110,8 +114,10 @@ def flagged(recovery: Recovery, conditions: Sequence[str]) -> Drawing:
         "marker": {"color": [series(i)["marker"]["color"] for i in range(len(conditions))]},
         "hovertemplate": "%{y}: %{text} of the readings<extra></extra>",
     }  # fmt: skip
-    top = max(max(shares), 1e-3) * 1.5
-    x_axis = axis("flagged readings (% of all readings)", range=[0, top], nticks=6)
+    if not any(shares):
+        return None
+    top = max(shares) * 1.5
+    x_axis = axis("flagged readings (%)", range=[0, top], nticks=6)
     y_axis = axis("", type="category", autorange="reversed", showgrid=False)
     height = max(160, 90 + 34 * len(conditions))
     said = [f"{shown(n)} {w}" for n, w in zip(conditions, words, strict=True)]

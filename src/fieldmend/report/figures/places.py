@@ -8,7 +8,7 @@ import numpy as np
 
 from fieldmend.diagnostics import loss_rates
 from fieldmend.records import shown
-from fieldmend.report.figures.canvas import BAR, Drawing, axis, colour_bar, frame
+from fieldmend.report.figures.canvas import BAR, MARGIN, Drawing, axis, colour_bar, frame
 from fieldmend.report.figures.loss import observed
 from fieldmend.report.figures.neighbours import positions
 from fieldmend.report.palette import FIELD, var
@@ -106,4 +106,4 @@ def _layout(at: Array, *, round_earth: bool) -> dict[str, Any]:
     x = axis(names[0], constrain="domain")
     y = axis(names[1], scaleanchor="x", scaleratio=stretch, constrain="domain")
     height = int(np.clip(850 * shape + 110, 280, 620))
-    return frame(x, y, height, margin={"l": 12, "r": BAR, "t": 28, "b": 12})
+    return frame(x, y, height, margin={**MARGIN, "r": BAR})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,17 +19,22 @@ if TYPE_CHECKING:
     from fieldmend.recovery import Recovery
 
 HEIGHT = 320
-SLOTS = 1000  # at most so many, evenly spaced, go into the singular values
+WORK = 4e8  # slots × nodes × the smaller of them; beyond, evenly spaced slots are decomposed
+FEWEST = 3  # slots and nodes that make a spectrum worth drawing
 VALUES = 60  # singular values that are drawn at most
 BINS = 60
 MARKS = {"solid": "circle", "dash": "square"}
 
 
 def energy(recovery: Recovery, condition: str) -> Drawing | None:
-    """Singular-value energy of the readings and of the recovered field; None without readings."""
+    """Singular-value energy of the readings and of the recovered field; None for too few."""
     one = recovery.conditions[condition]
-    step = -(-len(one.flag) // SLOTS)
-    if np.isnan(one.estimate).any() or np.isnan(one.observed[::step]).all():
+    step = math.ceil(one.flag.size * min(one.flag.shape) / WORK)
+    if (
+        min(one.flag.shape) < FEWEST
+        or np.isnan(one.estimate).any()
+        or np.isnan(one.observed[::step]).all()
+    ):
         return None
     raw = _energy(interpolate(one.observed[::step]))
     recovered = _energy(one.estimate[::step])
@@ -50,7 +56,7 @@ def energy(recovery: Recovery, condition: str) -> Drawing | None:
     )
     x_axis = axis("largest singular values (number)", rangemode="tozero")
     y_axis = axis("share of the energy (%)", range=[100 * least - 4, 101])
-    thinned = "" if step == 1 else f" Every {step}th slot was used."
+    thinned = "" if step == 1 else f" One slot in {step} was used."
     return Drawing(
         data, frame(x_axis, y_axis, HEIGHT), f"{shown(one.name)}: {holds}.",
         f"{shown(one.name)}: how few patterns the network's readings follow. {holds[0].upper()}"
@@ -138,9 +144,11 @@ def gap_range(shortest: int, longest: int | None) -> str:
 
 def _energy(values: Array) -> Array | None:
     try:
-        return singular_energy(values)
+        with np.errstate(over="ignore", invalid="ignore"):
+            shares = singular_energy(values)
     except (ValueError, np.linalg.LinAlgError):  # all zero, or too large to decompose
         return None
+    return shares if np.isfinite(shares).all() else None
 
 
 def _line(name: str, x: Array, y: Array, token: str, dash: str) -> dict[str, Any]:
