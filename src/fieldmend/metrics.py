@@ -286,13 +286,16 @@ def _line(readings: FloatArray, seen: BoolArray) -> FloatArray:
 
 
 def _summary(errors: FloatArray, line_errors: FloatArray) -> tuple[float, float, float]:
-    """MAE, RMSE and skill."""
-    mse, mse_line = float((errors**2).mean()), float((line_errors**2).mean())
+    """MAE, RMSE and skill; a power of two near the largest error keeps its square finite."""
+    largest = max(float(np.abs(errors).max()), float(np.abs(line_errors).max()))
+    power = int(np.frexp(largest)[1])
+    mse, mse_line = (float((np.ldexp(e, -power) ** 2).mean()) for e in (errors, line_errors))
     if mse_line == 0:
         skill = 0.0 if mse == 0 else -np.inf
     else:
         skill = 1 - mse / mse_line
-    return float(np.abs(errors).mean()), float(np.sqrt(mse)), skill
+    mae = float(np.ldexp(np.abs(np.ldexp(errors, -power)).mean(), power))
+    return mae, float(np.ldexp(np.sqrt(mse), power)), skill
 
 
 def _by_gap(

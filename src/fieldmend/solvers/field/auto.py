@@ -13,6 +13,7 @@ import numpy as np
 
 from fieldmend.problem import LowRank, Scaling
 from fieldmend.prox import Array, Mask
+from fieldmend.solvers.field.cycles import Course, choose_course, periods, without
 from fieldmend.solvers.field.fitting import Fit, fit
 from fieldmend.solvers.field.holdout import (
     Calibration,
@@ -85,8 +86,7 @@ def recover_field(
 ) -> Recovered:
     """Recover the field from readings, slots × nodes.
 
-    Daily and weekly cycles are not modelled yet: a `period` changes nothing but the sentence that
-    says so.
+    `period` in slots, one or several: cycles to try, used if hidden readings come out better.
 
     O(T·N·r) time; memory a few times that of one window besides the results.
     """
@@ -96,15 +96,15 @@ def recover_field(
     order = _order(X, observed, seed)
     X, observed = X[:, order], observed[:, order]
     out = _Output(X, observed, node_scaling(X, observed))
+    asked = periods(period)
+    if asked:
+        out.course = choose_course(out.data(fit_slots(*X.shape)), asked, len(X), seed)
     fitted = fit(out.data(fit_slots(*X.shape)), seed)
     honest = _Honest.learnt(Trial.pooled(fitted.trials), level)
     for window, field, clean in _followed(out, fitted):
         out.add(window, field, clean, honest)
-    holdout = _reported(fitted.trials, out.scaling, level)
-    found = out.finished(fitted, holdout, honest).reordered(order)
-    if period is None:
-        return found
-    return replace(found, choice=f"{found.choice}, cycles not modelled: period not used")
+    holdout = _reported(fitted.trials, out, level)
+    return out.finished(fitted, holdout, honest).reordered(order)
 
 
 def _order(X: Array, observed: Mask, seed: int) -> Index:
@@ -153,7 +153,7 @@ def _followed(out: _Output, fitted: Fit) -> Iterator[tuple[Window, Field, Data]]
         yield window, follow(replace(params, factors=start), clean, tol=3e-3, most=10), clean
 
 
-def _reported(trials: list[Trial], scaling: Scaling, level: float) -> Holdout:
+def _reported(trials: list[Trial], out: _Output, level: float) -> Holdout:
     """The hold-outs in the units of the readings, each judged by what the others taught."""
     means, halves = [], []
     for k, own in enumerate(trials):
@@ -162,7 +162,10 @@ def _reported(trials: list[Trial], scaling: Scaling, level: float) -> Holdout:
         means.append(honest.lean.mix(own.model, own.line, own.remote))
         halves.append(own.sd * honest.calibration.at(own.remote))
     every, mean, half = Trial.pooled(trials), np.concatenate(means), np.concatenate(halves)
-    scale, centre = scaling.scale[every.node], scaling.center[every.node]
+    scale, centre = out.scaling.scale[every.node], out.scaling.center[every.node]
+    if out.course is not None:
+        values = out.course.values
+        centre = centre + scale * values[every.node, every.slot % values.shape[1]]
     return Holdout(
         every.slot,
         every.node,
@@ -183,13 +186,15 @@ class _Output:
         self.arrays = {name: np.empty_like(X) for name in names}
         self.factors: list[Array] = []
         self.right: Array = np.zeros((X.shape[1], 0))
+        self.course: Course | None = None  # what usually happens at this time, taken off
 
     def data(self, slots: Index) -> Data:
         """The scaled readings of some slots, nodes × slots."""
         whole = len(slots) == slots[-1] - slots[0] + 1
         rows: Index | slice = slice(slots[0], slots[-1] + 1) if whole else slots
         used = np.ascontiguousarray(self.observed[rows].T)
-        return Data(scaled(self.X[rows], self.observed[rows], self.scaling), used, slots)
+        data = Data(scaled(self.X[rows], self.observed[rows], self.scaling), used, slots)
+        return data if self.course is None else without(data, self.course)
 
     def add(self, window: Window, field: Field, clean: Data, honest: _Honest) -> None:
         """Estimate a window; keep its middle."""
@@ -198,13 +203,14 @@ class _Output:
         mean = honest.lean.mix(mean, lines(clean.readings, clean.used), remote)
         half = np.sqrt(variance) * honest.calibration.at(remote)
         rows, kept = slice(window.start, window.stop), window.kept
+        usual = 0.0 if self.course is None else self.course.at(clean.slots)
         for name, values in (
             ("estimate", mean),
             ("low_rank", field.common()),
             ("lower", mean - half),
             ("upper", mean + half),
         ):
-            self.arrays[name][rows] = self._units(values[:, kept])
+            self.arrays[name][rows] = self._units((values + usual)[:, kept])
         with np.errstate(over="ignore", invalid="ignore"):
             off = self.X[rows] - self.arrays["estimate"][rows]
         largest = np.finfo(self.X.dtype).max
@@ -229,12 +235,12 @@ class _Output:
             factors=factors,
             scaling=self.scaling,
             holdout=holdout,
-            choice=_choice(fitted, honest),
+            choice=_choice(fitted, honest, self.course),
             rank=field.rank,
         )
 
 
-def _choice(fitted: Fit, honest: _Honest) -> str:
+def _choice(fitted: Fit, honest: _Honest, course: Course | None) -> str:
     """One sentence: what was chosen and why."""
     field = fitted.field
     common = (field.loadings**2).sum(axis=1)
@@ -251,4 +257,6 @@ def _choice(fitted: Fit, honest: _Honest) -> str:
     weight = float(honest.lean.weight.max())
     if weight > 0:
         words.append(f"leans to the straight line by up to {100 * weight:.0f} %")
+    if course is not None:
+        words.append(course.said)
     return ", ".join(words)

@@ -32,17 +32,26 @@ class Holdout:
 def draw_hidden(used: Mask, lost: Mask, share: float, rng: np.random.Generator) -> Mask:
     """Choose about `share` of the used readings: half single, half in runs as long as real gaps.
 
-    ``lost`` marks the entries to be recovered; the lengths of the runs are drawn from its own. At
+    ``lost`` marks the entries to be recovered; the lengths of the runs are drawn from its own.
+    Slots that all nodes lost together are answered by runs over all nodes, in their proportion. At
     least two readings of every node stay.
     """
     slots = used.shape[1]
     total = share * used.sum()
-    lengths = run_lengths(lost)
-    lengths = lengths[lengths > 1]
-    singles = total if lengths.size == 0 else total / 2
+    silent = np.logical_and.reduce(lost, axis=0)
+    lengths, together = run_lengths(lost & ~silent), run_lengths(silent[None])
+    lengths, together = lengths[lengths > 1], together[together > 1]
+    longest = max(slots // 3, 1)
+    apart = int(lengths.sum()), int(together.sum()) * len(used)
+    singles = total if sum(apart) == 0 else total / 2
     hidden: Mask = used & (rng.random(used.shape) < singles / max(used.sum(), 1))
     if lengths.size:
-        hidden |= _runs(used, np.minimum(lengths, max(slots // 3, 1)), total / 2, rng)
+        wanted = (total - singles) * apart[0] / sum(apart)
+        hidden |= _runs(used, np.minimum(lengths, longest), wanted, rng)
+    if together.size:
+        wanted = (total - singles) * apart[1] / sum(apart) / len(used)
+        heard = ~silent[None]
+        hidden |= used & _runs(heard, np.minimum(together, longest), wanted, rng)
     left = (used & ~hidden).sum(axis=1)
     hidden[left < 2] = False
     return hidden

@@ -1,0 +1,77 @@
+"""Daily cycles: used where all nodes fall silent for hours, and only if that helps."""
+
+import numpy as np
+import pytest
+
+import fieldmend as fm
+from fieldmend.solvers.field.cycles import course_of
+from fieldmend.solvers.field.model import Data
+
+DAY = 48
+
+
+def outages(X, rng):
+    """Three in ten slots lost, for all nodes together, hours at a time."""
+    lost = np.zeros(len(X), dtype=bool)
+    while lost.mean() < 0.3:
+        start = rng.integers(len(X))
+        lost[start : start + rng.integers(6, 14)] = True
+    return np.where(lost[:, None], np.nan, X), np.broadcast_to(lost[:, None], X.shape)
+
+
+def days(rng, cycle):
+    t = np.arange(10 * DAY)[:, None]
+    phase = rng.uniform(0, 0.6, 15)
+    wander = rng.normal(size=(len(t), 15)).cumsum(axis=0)
+    return cycle * np.sin(2 * np.pi * (t / DAY) + phase) ** 3 + 0.05 * wander
+
+
+def rms(error):
+    return np.sqrt(np.mean(error**2))
+
+
+def test_a_strong_cycle_is_used_in_outages():
+    rng = np.random.default_rng(0)
+    truth = days(rng, 8.0)
+    X, lost = outages(truth + 0.1 * rng.normal(size=truth.shape), rng)
+    plain = fm.decompose(X, method="auto")
+    cyclic = fm.decompose(X, method="auto", period=DAY)
+    assert cyclic.choice.endswith("used") and not cyclic.choice.endswith("not used")
+    ratio = rms((cyclic.estimate - truth)[lost]) / rms((plain.estimate - truth)[lost])
+    assert ratio < 0.7
+    inside = (cyclic.lower <= truth) & (truth <= cyclic.upper)
+    assert inside[lost].mean() > 0.75
+    # What is reported as hidden are readings, in their own units.
+    held = cyclic.holdout
+    np.testing.assert_allclose(held.truth, X[held.rows, held.columns])
+
+
+def test_no_cycle_is_made_up():
+    rng = np.random.default_rng(1)
+    truth = rng.normal(size=(10 * DAY, 15)).cumsum(axis=0)
+    X, _ = outages(truth, rng)
+    plain, cyclic = fm.decompose(X, method="auto"), fm.decompose(X, method="auto", period=DAY)
+    assert "not used" in cyclic.choice
+    np.testing.assert_array_equal(plain.estimate, cyclic.estimate)
+
+
+def test_short_gaps_are_no_question_of_cycles():
+    rng = np.random.default_rng(2)
+    X = days(rng, 8.0)
+    X[rng.random(X.shape) < 0.3] = np.nan
+    out = fm.decompose(X, method="auto", period=(DAY, 7 * DAY))
+    assert "cycle" not in out.choice
+
+
+def test_course_is_the_mean_at_each_phase():
+    readings = np.array([[1.0, 3.0, 1.0, 5.0, 1.0, 0.0]])
+    used = np.array([[True, True, True, True, True, False]])
+    course = course_of(Data(readings, used, np.arange(6)), 2)
+    mean = 11 / 5
+    np.testing.assert_allclose(course, [[(3 - 3 * mean) / 4, (8 - 2 * mean) / 3]])
+
+
+@pytest.mark.parametrize("period", [1, 0, -3, 2.5, "48", True])
+def test_a_period_is_a_number_of_slots(period):
+    with pytest.raises(ValueError, match="whole numbers of slots"):
+        fm.decompose(np.ones((20, 4)), method="auto", period=period)
