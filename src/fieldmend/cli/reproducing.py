@@ -73,8 +73,8 @@ def _summary(done: Any, found: list[Claim], wish: Reproduction) -> dict[str, Any
 def _story(found: list[Claim], summary: dict[str, Any]) -> list[RenderableType]:
     from fieldmend.cli import story
 
-    rows = [[claim.claim, claim.verdict] for claim in found]
-    lines: list[RenderableType] = [story.table(("claim", "verdict"), rows, left=(0, 1)), ""]
+    rows = [[claim.verdict, claim.claim] for claim in found]
+    lines: list[RenderableType] = [story.table(("verdict", "claim"), rows, left=(0, 1)), ""]
     lines.append(", ".join(f"{n} {verdict}" for verdict, n in summary["verdicts"].items()))
     if summary["simulated"]:
         lines.append(f"Simulated, for want of files: {', '.join(summary['simulated'])} (--data)")
