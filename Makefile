@@ -4,13 +4,14 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.setup-done
 BENCH  ?=
+DATA   ?= $(wildcard ../shared/data)
 # Small matrices on shared machines: a second BLAS thread waits more than it works.
 export OPENBLAS_NUM_THREADS ?= 1
 export OMP_NUM_THREADS ?= 1
 PYTEST ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test lint docs snippets browser bench bench-accuracy check-long clean
+.PHONY: help setup demo test lint docs snippets browser paper bench bench-accuracy check-long clean
 
 help:  ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' Makefile
@@ -48,6 +49,10 @@ snippets: setup  ## put the true output into README.md and docs/
 # Debian's own: the tests of the report drive it, and are skipped by name where it is not there.
 browser:  ## Chromium for the tests of the report (Debian, as root)
 	command -v chromium >/dev/null || { apt-get update -qq && apt-get install -y -qq chromium; }
+
+# Goes on where it was stopped. Data sets that are not in DATA are simulated, and labelled so.
+paper: setup  ## the paper's tables, figures and claims into docs/paper (DATA=folder, 20 minutes)
+	$(BIN)/fieldmend paper --out docs/paper --force $(if $(DATA),--data $(DATA))
 
 bench: setup  ## speed and accuracy beside peers (BENCH='...' is handed to benchmarks/run.py)
 	$(BIN)/python benchmarks/run.py $(BENCH)

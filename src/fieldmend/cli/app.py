@@ -254,3 +254,7 @@ def _voice(**given: bool) -> Any:
     from fieldmend.cli.screen import Voice
 
     return Voice(**given)
+
+
+# Its commands join those above, whose options they share.
+from fieldmend.cli import studies as studies  # noqa: E402

@@ -23,6 +23,10 @@ class Silence:
         """Recovering begins; call what comes back with what is done and the share done."""
         return lambda what, share: None
 
+    def counting(self, what: str) -> Callable[[int, int, float], None]:
+        """Work in pieces begins; call what comes back with pieces done, in all, and seconds."""
+        return lambda done, total, seconds: None
+
 
 class Bars(Silence):
     """One bar for reading, one for recovering."""
@@ -54,6 +58,18 @@ class Bars(Silence):
                 completed=share,
                 rate=f"{rate:,.0f} readings/s" if share else "",
             )
+
+        return step
+
+    def counting(self, what: str) -> Callable[[int, int, float], None]:
+        """A bar over the pieces; those done in an earlier run are there from the start."""
+        task = self._progress.add_task(what, total=None, rate="")
+        first: list[int] = []
+
+        def step(done: int, total: int, seconds: float) -> None:
+            first.append(done) if not first else None
+            rate = f"{(done - first[0]) / seconds:.1f}/s" if seconds else ""
+            self._progress.update(task, total=total, completed=done, rate=rate)
 
         return step
 

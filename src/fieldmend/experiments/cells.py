@@ -1,0 +1,215 @@
+"""Cells: pieces of work that are done once, in parallel, and never repeated.
+
+A cell is an experiment's name and its parameters. What it found is one line of JSON in a folder,
+under a key made of the parameters, the data and the code that computes; a run that was killed
+goes on where it was. One process writes; a line that a kill cut short is not read.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import signal
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import islice
+from multiprocessing import get_context, parent_process
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from fieldmend.experiments.data import Matrix
+from fieldmend.experiments.tables import Row
+
+Progress = Callable[[int, int, float], object]
+Measure = Callable[..., list[Row]]
+# What the numbers depend on. Editing a figure or the page does not invalidate a night's work.
+COMPUTING = (
+    "decomposition.py", "diagnostics", "engine.py", "metrics.py", "problem.py", "prox.py",
+    "simulate", "solvers",
+)  # fmt: skip
+SHARED = ("contestants", "sampling")  # of the experiments
+THREADS = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS")
+AHEAD = 3  # cells waiting per worker: enough to keep it busy, few enough to stop soon
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One piece of work: the experiment, its parameters, and the matrix it is about, if any."""
+
+    experiment: str
+    params: Mapping[str, Any]
+    matrix: str = ""  # fingerprint
+
+
+@lru_cache
+def code_version(experiment: str = "") -> str:
+    """A hash of the source that computes: the core and the experiment's own file."""
+    root = Path(__file__).parents[1]
+    found = hashlib.sha256()
+    own = [Path(__file__).parent / f"{name}.py" for name in (experiment, *SHARED) if name]
+    for path in [*(root / name for name in COMPUTING), *own]:
+        for file in sorted(path.rglob("*.py")) if path.is_dir() else [path]:
+            found.update(file.read_bytes())
+    return found.hexdigest()[:16]
+
+
+class Store:
+    """The folder of finished cells and of the matrices they are about."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / ".gitignore").write_text("*\n", encoding="utf-8")
+        self.lines = folder / "cells.jsonl"
+        self.done: dict[str, list[Row]] = {}
+        self._load()
+
+    def _load(self) -> None:
+        if not self.lines.exists():
+            return
+        text = self.lines.read_bytes()
+        whole, cut = text.rpartition(b"\n")[::2]
+        if cut:  # a kill came while this line was written
+            self.lines.write_bytes(whole + b"\n" if whole else b"")
+        for line in whole.splitlines():
+            entry = json.loads(line)
+            self.done[entry["key"]] = entry["rows"]
+
+    def key(self, cell: Cell) -> str:
+        """The same for the same work."""
+        version = code_version(cell.experiment)
+        text = json.dumps([cell.experiment, cell.params, cell.matrix, version], sort_keys=True)
+        return hashlib.sha256(text.encode()).hexdigest()[:24]
+
+    def add(self, key: str, rows: list[Row]) -> None:
+        """Append one finished cell; it is on the disk when this returns."""
+        line = json.dumps({"key": key, "rows": rows}) + "\n"
+        with self.lines.open("ab") as file:
+            file.write(line.encode())
+            file.flush()
+            os.fsync(file.fileno())
+        self.done[key] = rows
+
+    def keep(self, matrix: Matrix) -> str:
+        """Put a matrix where workers find it; its fingerprint."""
+        path = self.folder / f"{matrix.fingerprint}.npz"
+        if not path.exists():
+            parts: dict[str, Any] = {"values": matrix.values}
+            if matrix.field is not None:
+                parts["field"] = matrix.field
+            labels = json.dumps([matrix.deployment, matrix.condition, matrix.simulated])
+            temporary = path.with_suffix(".part.npz")
+            np.savez(temporary, labels=np.array(labels), **parts)
+            temporary.replace(path)
+        return matrix.fingerprint
+
+
+@lru_cache(maxsize=2)
+def matrix_of(folder: Path, fingerprint: str) -> Matrix:
+    """A matrix from the store."""
+    with np.load(folder / f"{fingerprint}.npz") as parts:
+        deployment, condition, simulated = json.loads(str(parts["labels"]))
+        field = parts["field"] if "field" in parts else None
+        return Matrix(deployment, condition, parts["values"], simulated, field)
+
+
+def measure(folder: Path, cell: Cell) -> list[Row]:
+    """Do the work of a cell (in a worker)."""
+    from importlib import import_module
+
+    module = import_module(f"fieldmend.experiments.{cell.experiment}")
+    given = (matrix_of(folder, cell.matrix),) if cell.matrix else ()
+    rows: list[Row] = module.measure(*given, **cell.params)
+    return rows
+
+
+def work(
+    cells: Sequence[Cell], store: Store, *, jobs: int, progress: Progress | None = None
+) -> list[list[Row]]:
+    """The rows of every cell, in the cells' order; what was done before is not done again.
+
+    Workers are processes with one BLAS thread each, so that the number of jobs changes no digit;
+    ``jobs=0`` works in this process.
+    """
+    keys = [store.key(cell) for cell in cells]
+    open_ = {key: cell for key, cell in zip(keys, cells, strict=True) if key not in store.done}
+    begun, total = time.monotonic(), len(set(keys))
+    finished = total - len(open_)
+    say = progress or (lambda *_: None)
+    say(finished, total, 0.0)
+    for key, rows in _results(open_, store.folder, jobs):
+        store.add(key, rows)
+        finished += 1
+        say(finished, total, time.monotonic() - begun)
+    return [store.done[key] for key in keys]
+
+
+def _results(open_: Mapping[str, Cell], folder: Path, jobs: int) -> Iterator[tuple[str, list[Row]]]:
+    if jobs == 0 or not open_:
+        for key, cell in open_.items():
+            yield key, _plain(measure(folder, cell))
+        return
+    with (
+        _one_thread(),
+        ProcessPoolExecutor(jobs, get_context("spawn"), initializer=_dependent) as pool,
+    ):
+        waiting = iter(open_.items())
+        running = dict(_submitted(pool, folder, waiting, AHEAD * jobs))
+        try:
+            while running:
+                done, _ = wait(running, return_when=FIRST_COMPLETED)
+                for future in done:
+                    key = running.pop(future)
+                    running.update(_submitted(pool, folder, waiting, 1))
+                    yield key, _plain(future.result())
+        finally:
+            pool.shutdown(wait=False, cancel_futures=True)
+
+
+def _dependent() -> None:
+    """In a worker: interrupts are the parent's business, and without it there is no work."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+    def outlive_nobody() -> None:
+        parent = parent_process()
+        if parent is not None:
+            parent.join()
+            os._exit(1)
+
+    threading.Thread(target=outlive_nobody, daemon=True).start()
+
+
+def _submitted(
+    pool: ProcessPoolExecutor, folder: Path, waiting: Iterator[tuple[str, Cell]], count: int
+) -> Iterable[tuple[Any, str]]:
+    for key, cell in islice(waiting, count):
+        yield pool.submit(measure, folder, cell), key
+
+
+def _plain(rows: list[Row]) -> list[Row]:
+    """As they will be read back: NumPy's numbers become Python's."""
+    plain: list[Row] = json.loads(json.dumps(rows, default=lambda number: number.item()))
+    return plain
+
+
+@contextmanager
+def _one_thread() -> Iterator[None]:
+    """One BLAS thread in processes started within."""
+    before = {name: os.environ.get(name) for name in THREADS}
+    os.environ.update(dict.fromkeys(THREADS, "1"))
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                os.environ.pop(name, None)
+            else:
+                os.environ[name] = value
