@@ -122,7 +122,8 @@ def _typical(Y: Array, seen: Mask) -> Array:
 
 def _median_abs(error: Array, seen: Mask) -> Array:
     """Median of each node's seen sizes, positive."""
-    return np.maximum(np.nan_to_num(node_medians(np.where(seen, error, np.nan)), nan=1.0), 1e-6)
+    middle = np.nan_to_num(node_medians(np.where(seen, error, np.nan)), nan=1.0)
+    return np.asarray(np.maximum(middle, 1e-6))
 
 
 def _left_out(Z: Array, trusted: Mask, A: Array, noise: Array) -> Array:

@@ -204,7 +204,9 @@ def _off(sizes: Array, low: float) -> Mask:
     The mean over 15 slots blurs edges, and a node's usual wandering beside a fault is no fault.
     """
     runs = joined(sizes > low, SMOOTH // 2)
-    return grown(runs & (sizes > sizes.max() / 3), runs) & (runs.sum() >= SMOOTH // 2)
+    if runs.sum() < SMOOTH // 2:
+        return np.zeros_like(runs)
+    return grown(runs & (sizes > sizes.max() / 3), runs)
 
 
 def _rolling_mean(z: Array, known: Mask) -> Array:
