@@ -134,6 +134,15 @@ def recover(  # noqa: PLR0913 - the options of the main job, keyword-only
             rich_help_panel=RECOVERING,
         ),
     ] = 0.9,
+    joint: Annotated[
+        bool,
+        flag(
+            "--joint/--separate",
+            help="Recover conditions of the same nodes together, where that lowers the error on "
+            "hidden readings.",
+            panel=RECOVERING,
+        ),
+    ] = False,
     holdout: Annotated[
         bool,
         flag(
@@ -181,6 +190,7 @@ def recover(  # noqa: PLR0913 - the options of the main job, keyword-only
         method=method,
         limits=limits or (),
         level=level,
+        joint=joint,
         holdout=holdout,
         seed=seed,
         fail_on_suspect=fail_on is FailOn.suspect,

@@ -28,6 +28,7 @@ class Job:
     method: str | None = None
     limits: Sequence[str] = ()
     level: float = 0.9
+    joint: bool = False
     holdout: bool = True
     seed: int = 0
     fail_on_suspect: bool = False
@@ -41,6 +42,7 @@ class Job:
         options = chosen | {
             "limits": dict(_limit(one) for one in self.limits),
             "level": self.level,
+            "joint": self.joint,
             "holdout": self.holdout,
             "seed": self.seed,
         }

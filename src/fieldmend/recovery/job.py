@@ -28,6 +28,7 @@ def recover(  # noqa: PLR0913 - the options of the main job, keyword-only
     slot_value: str = "mean",
     limits: Mapping[str, tuple[float, float]] | None = None,
     level: float = 0.9,
+    joint: bool = False,
     holdout: bool = True,
     seed: int = 0,
     progress: Progress | None = None,
@@ -48,6 +49,9 @@ def recover(  # noqa: PLR0913 - the options of the main job, keyword-only
         Condition → (lowest, highest) possible value; readings beyond fail (flag 4).
     level
         Of the intervals.
+    joint
+        Recover conditions of the same nodes together where that lowers the error on hidden
+        readings, and alone where it does not.
     holdout
         Hide some readings, shaped like the real gaps, and say how far off the estimates are there.
     seed
@@ -77,7 +81,7 @@ def recover(  # noqa: PLR0913 - the options of the main job, keyword-only
     >>> rec.filled["temperature"].shape
     (60, 8)
     """
-    options = Options(method, level, dict(limits or {}), seed, holdout, command)
+    options = Options(method, level, dict(limits or {}), seed, holdout, command, joint)
     check_slot(slot, slot_value)
     say = progress or (lambda _, __: None)
     say("reading", 0.0)

@@ -29,6 +29,7 @@ class Options:
     seed: int = 0
     holdout: bool = True
     command: str = ""
+    joint: bool = False
 
     def __post_init__(self) -> None:
         if self.method not in USABLE:
