@@ -303,7 +303,9 @@ def test_what_failed_the_limits_was_not_compared(tmp_path):
 # Lists -------------------------------------------------------------------------------------------
 
 
-def test_anomalies_as_parquet_and_csv(rec, tmp_path):
+def test_anomalies_as_parquet_and_csv(tmp_path):
+    X = fm.simulate.network(slots=60, nodes=8, seed=1).readings
+    rec = fm.recover(Grid.of(X), limits={"value": (-10, 60)}, holdout=False)  # some fail
     for name in ("list.parquet", "list.csv"):
         write_anomalies(rec, tmp_path / name)
     columns = rec.anomaly_columns()

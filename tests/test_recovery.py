@@ -414,7 +414,8 @@ def test_a_node_silent_in_a_window_keeps_its_level(long, short_windows):
     assert any("no reading before" in note for note in one.notes)
 
 
-def test_an_episode_over_a_join_is_one(long, short_windows):
+def test_an_episode_over_a_join_is_one(short_windows):
+    long = network(4000, 30, seed=0, anomaly_rate=0.0)  # nothing else to be grouped with it
     X = long.readings.copy()
     edge = windows.windows(4000, 30)[1].first
     # Longer than what the windows share: neither of them sees all of it.
@@ -424,8 +425,11 @@ def test_an_episode_over_a_join_is_one(long, short_windows):
     assert len(across) == 1
     seen = np.flatnonzero(~np.isnan(X[:, 4]))
     inside = seen[(seen >= edge - 200) & (seen < edge + 200)]
-    assert (across[0].start, across[0].stop) == (inside[0], inside[-1] + 1)
-    assert across[0].readings == len(inside)
+    # `faults` takes a few readings on either side along; where it ends is not the window's doing.
+    start, stop = across[0].start, across[0].stop
+    assert inside[0] - 20 < start <= inside[0]
+    assert inside[-1] < stop < inside[-1] + 21
+    assert across[0].readings == np.count_nonzero(one.flag[start:stop, 4] == 3) >= len(inside)
     assert all(e.stop <= len(X) for e in one.episodes)
 
 

@@ -13,7 +13,7 @@ from fieldmend.decomposition import ConvergenceWarning, Decomposition, decompose
 from fieldmend.grid import Array
 from fieldmend.metrics import interpolate
 from fieldmend.recovery.holdout import Holdout, hide, scored
-from fieldmend.recovery.judging import apart, comparable
+from fieldmend.recovery.judging import comparable
 from fieldmend.recovery.options import Options
 from fieldmend.recovery.witnesses import Witnesses
 from fieldmend.solvers.methods import METHODS
@@ -86,8 +86,7 @@ def suspicious(evidence: Array, solved: Solved) -> Array:
     if solved.suspect is not None:
         return solved.suspect
     with np.errstate(over="ignore", invalid="ignore"):  # a node may send 1e308
-        far = faults.spikes(evidence, solved.estimate)
-    return np.asarray(far) & apart(evidence, solved.estimate)
+        return np.asarray(faults.spikes(evidence, solved.estimate))
 
 
 def score(passed: Array, solved: Solved, options: Options, seed: int) -> Holdout | None:
