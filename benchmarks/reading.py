@@ -30,7 +30,7 @@ shape = grid.shape
 DUCKDB = """
 import duckdb
 con = duckdb.connect()
-con.execute("SET memory_limit = '1200MB'")
+con.execute("SET memory_limit = '1200MB'; SET enable_progress_bar = false")
 rows = con.execute(
     "SELECT node, time_bucket(INTERVAL 5 MINUTE, time) AS slot, avg(temperature), avg(humidity) "
     "FROM read_csv($path) GROUP BY ALL", {"path": path}).fetchnumpy()

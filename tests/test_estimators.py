@@ -16,8 +16,8 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import fieldmend as fm
-from fieldmend import LSDecomposition
-from fieldmend.estimators import _HuberFit, _RejectingFit
+from fieldmend import FieldRecovery, LSDecomposition
+from fieldmend.estimators.slots import HuberFit, RejectingFit
 from fieldmend.prox import huber
 
 TRAIN, NEW = slice(0, 300), slice(300, None)
@@ -47,20 +47,20 @@ def rms(difference):
 
 # scikit-learn skips this one unless SCIPY_ARRAY_API was set before SciPy was imported.
 FRESH = """
-from fieldmend import LSDecomposition
+from fieldmend import FieldRecovery, LSDecomposition
 from sklearn.utils.estimator_checks import check_estimator
-results = check_estimator(LSDecomposition({}), on_skip=None)
+results = check_estimator({}, on_skip=None)
 assert len(results) > 40, len(results)
 assert {{r["status"] for r in results}} == {{"passed"}}, results
 """
 
 
-@parametrize_with_checks([LSDecomposition(), LSDecomposition(debias=True)])
+@parametrize_with_checks([LSDecomposition(), LSDecomposition(debias=True), FieldRecovery()])
 def test_scikit_learn_contract(estimator, check):
     if check.func.__name__ != "check_array_api_input":
         check(estimator)
         return
-    code = FRESH.format(f"debias={estimator.debias}")
+    code = FRESH.format(repr(estimator))
     env = {**os.environ, "SCIPY_ARRAY_API": "1"}
     ran = subprocess.run(
         [sys.executable, "-W", "error", "-c", code],
@@ -143,7 +143,7 @@ def test_transform_minimises_what_it_says(net):
 def test_a_coefficient_that_only_a_false_reading_holds():
     """Reweighting alone creeps here: 0.98 of the error is left after each step."""
     d, ridge = 1.0, 0.01  # b = d/ridge = 100: the reading stays 2d off
-    fit = _HuberFit(np.ones((1, 1)), np.array([ridge]), d)
+    fit = HuberFit(np.ones((1, 1)), np.array([ridge]), d)
     b = fit.coefficients(np.array([[102.0]]), np.array([[True]]))
     np.testing.assert_allclose(b, d / ridge, rtol=1e-12)
 
@@ -151,7 +151,7 @@ def test_a_coefficient_that_only_a_false_reading_holds():
 def test_a_debiased_slot_with_one_reading_stays_near_the_mean():
     """One node of two, b ~ N(0, σ²/T): b = y v/(v² + noise²T/σ²)."""
     V, noise, prior = np.array([[0.8], [0.6]]), np.array([0.5, 0.5]), 2.0
-    fit = _RejectingFit(V, np.array([1 / prior]), noise)
+    fit = RejectingFit(V, np.array([1 / prior]), noise)
     b = fit.coefficients(np.array([[0.4, 0.0]]), np.array([[True, False]]))
     np.testing.assert_allclose(b, 0.4 * 0.8 / (0.8**2 + 0.5**2 / prior), rtol=1e-3)
     model = LSDecomposition(debias=True).fit(fm.simulate.network(200, 10, seed=2).readings)
@@ -350,3 +350,38 @@ def test_readings_that_cannot_be(net, model):
             method(X)
     with pytest.raises(ValueError, match="observed"):
         clone(model).fit(np.full((5, 3), nan))
+
+
+# The automatic recovery
+
+
+@pytest.fixture(scope="module")
+def automatic(net):
+    return FieldRecovery().fit(net.readings[TRAIN])
+
+
+def test_training_slots_are_those_of_auto(net, automatic):
+    out = fm.decompose(net.readings[TRAIN], method="auto")
+    np.testing.assert_array_equal(automatic.estimate_, out.estimate)
+    np.testing.assert_array_equal(automatic.lower_, out.lower)
+    assert automatic.choice_ == out.choice
+
+
+def test_new_slots_are_recovered_from_their_readings(net, automatic):
+    field = automatic.transform(net.readings[NEW])
+    medians = np.broadcast_to(automatic.center_, field.shape)
+    assert error(field, net, NEW) < 0.2 * error(medians, net, NEW)
+
+
+@pytest.mark.parametrize("level", [0.5, 0.9])
+def test_intervals_of_new_slots_hold_what_they_promise(net, level):
+    model = FieldRecovery(level=level).fit(net.readings[TRAIN])
+    lower, upper = model.predict_interval(net.readings[NEW])
+    # An interval is for the reading that would have been made: noise included.
+    clean = net.observed[NEW] & ~net.support[NEW]
+    rng = np.random.default_rng(0)
+    hidden = clean & (rng.random(clean.shape) < 0.1)
+    X = np.where(hidden, nan, net.readings[NEW])
+    lower, upper = model.predict_interval(X)
+    inside = (lower <= net.readings[NEW]) & (net.readings[NEW] <= upper)
+    assert abs(inside[hidden].mean() - level) < 0.08

@@ -359,8 +359,9 @@ def test_sqlite(tmp_path):
         fm.read(path, table="zzz")
     half = fm.read(path, query='SELECT * FROM "read\'ings""" WHERE node = \'a\'')
     assert half.origin.read == 2
-    with pytest.raises(fm.InputError, match="SQLite says"):
-        fm.read(path, query="DELETE FROM other")
+    for query in ("DELETE FROM other", "SELECT 1; SELECT 2", "SELECT"):
+        with pytest.raises(fm.InputError, match="SQLite says"):
+            fm.read(path, query=query)
     con.close()
 
 

@@ -7,6 +7,7 @@ __version__ = "0.1.0"
 __all__ = [
     "ConvergenceWarning",
     "Decomposition",
+    "FieldRecovery",
     "Grid",
     "InputError",
     "LSDecomposition",
@@ -25,7 +26,7 @@ __all__ = [
 if TYPE_CHECKING:
     from fieldmend import diagnostics, metrics, simulate
     from fieldmend.decomposition import ConvergenceWarning, Decomposition, decompose
-    from fieldmend.estimators import LSDecomposition
+    from fieldmend.estimators import FieldRecovery, LSDecomposition
     from fieldmend.grid import Grid
     from fieldmend.records import InputError, Records, read
     from fieldmend.recovery import Recovery, recover
@@ -36,6 +37,7 @@ else:
     _HOMES = {
         "ConvergenceWarning": "decomposition",
         "Decomposition": "decomposition",
+        "FieldRecovery": "estimators",
         "Grid": "grid",
         "InputError": "records",
         "LSDecomposition": "estimators",

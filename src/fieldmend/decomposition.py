@@ -12,6 +12,8 @@ import numpy as np
 from fieldmend.engine import blocks
 from fieldmend.problem import LowRank, Scaling, spectral_edge
 from fieldmend.prox import Array, Mask
+from fieldmend.solvers.field.auto import Recovered
+from fieldmend.solvers.field.holdout import Holdout
 from fieldmend.solvers.loop import Iteration, Limits, Status
 from fieldmend.solvers.methods import METHODS, Method, Solved, Task, debiased
 from fieldmend.solvers.noise import estimate_noise
@@ -28,8 +30,13 @@ class Decomposition:
     ``estimate`` is the field at every entry, ``low_rank`` the matrix L (the same for the low-rank
     methods), ``sparse`` the anomalies S: exactly zero where nothing was observed. ``gap`` is the
     certified relative duality gap: the optimal objective is at least ``objective·(1 − gap)``;
-    it is NaN for ``srmf`` and ``oracle``, which have none. ``objective``, ``lam`` and ``mu`` belong
-    to the scaled problem.
+    it is NaN for ``srmf``, ``oracle`` and ``auto``, which have none. ``objective``, ``lam`` and
+    ``mu`` belong to the scaled problem.
+
+    Only ``auto`` fills the rest: ``lower`` and ``upper`` bound the reading that would have been
+    made at each place, ``holdout`` holds hidden readings with their estimates and bounds,
+    ``choice`` says in a sentence what was chosen and why; its ``estimate`` is the common field
+    ``low_rank`` plus each node's own departure.
     """
 
     estimate: Array
@@ -46,6 +53,10 @@ class Decomposition:
     mu: float
     scaling: Scaling
     factors: LowRank
+    lower: Array | None = None
+    upper: Array | None = None
+    holdout: Holdout | None = None
+    choice: str | None = None
 
     @property
     def advice(self) -> str:
@@ -54,6 +65,10 @@ class Decomposition:
 
     def __repr__(self) -> str:
         slots, nodes = self.estimate.shape
+        if self.choice is not None:
+            flagged = np.count_nonzero(self.sparse)
+            size = f"{slots} slots × {nodes} nodes"
+            return f"<Decomposition {self.method}: {size}, {flagged} anomalies, {self.choice}>"
         return (
             f"<Decomposition {self.method}: {slots} slots × {nodes} nodes, rank {self.rank}, "
             f"{np.count_nonzero(self.sparse)} anomalies, {self.status} in {self.iterations} "
@@ -94,6 +109,9 @@ def decompose(  # noqa: PLR0913  (the options are the public contract)
     observed
         Mask of what was observed; entries that are NaN are unobserved in any case.
     method
+        ``auto`` (the field model: common factors and each node's own wandering, both smooth in
+        time, everything estimated, with intervals; ``level=0.9``; ``period=`` is taken
+        and not used yet; the other options from ``lam`` to ``callback`` mean nothing to it),
         ``ls`` (fast), ``apg`` (the same problem by the paper's Table III), ``mc`` (matrix
         completion: no anomalies), ``srmf`` (smooth matrix completion; ``factored=True, rank=``
         for Kong et al.'s form), ``oracle`` (``support=`` with ``space=(U, V)`` or ``rank=``; in
@@ -136,6 +154,10 @@ def decompose(  # noqa: PLR0913  (the options are the public contract)
     numbers = {"lam": lam, "mu": mu, "delta": delta, "tol": tol}
     _check_numbers(**numbers, max_iter=max_iter, max_seconds=max_seconds)
     X, O = _validated(X, observed)
+    if row.recover is not None:
+        _refuse(method, lam=lam, mu=mu, delta=delta, warm_start=warm_start, max_iter=max_iter)
+        return _recovered(row.recover(X, O, seed=seed, **options), method)
+    assert row.solve is not None
     scaling = Scaling.of(X, O, center=center and row.scaled, scale=scale and row.scaled)
     R = scaling.apply(X, O)
     _check_size(R)
@@ -152,6 +174,37 @@ def decompose(  # noqa: PLR0913  (the options are the public contract)
         solved = debiased(task, solved)
     del task, R  # room for the results
     return _finish(X, O, scaling, solved, method)
+
+
+def _refuse(method: str, **given: object) -> None:
+    """Options that mean nothing to a method are refused, not ignored."""
+    for name, value in given.items():
+        if value is not None:
+            msg = f"method {method!r} estimates everything itself: it has no option {name!r}"
+            raise ValueError(msg)
+
+
+def _recovered(out: Recovered, method: str) -> Decomposition:
+    return Decomposition(
+        estimate=out.estimate,
+        low_rank=out.low_rank,
+        sparse=out.sparse,
+        rank=out.rank,
+        gap=np.nan,
+        objective=np.nan,
+        iterations=0,
+        status=Status.CONVERGED,
+        trace=(),
+        method=method,
+        lam=np.nan,
+        mu=np.nan,
+        scaling=out.scaling,
+        factors=out.factors,
+        lower=out.lower,
+        upper=out.upper,
+        holdout=out.holdout,
+        choice=out.choice,
+    )
 
 
 def _measured(

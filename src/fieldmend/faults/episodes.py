@@ -102,7 +102,7 @@ def classify(
     lasting = np.zeros_like(observed) if persistent is None else persistent & observed
     flagged = (np.asarray(suspect, dtype=np.bool_) & observed) | lasting
     residual = values - fitted
-    spread = _spreads(residual, flagged)
+    spread = np.maximum(_spreads(residual, flagged), np.ldexp(context.usual, -int(power)))
     seen = panel(values, flagged, context)
     found = [
         _episode(stretch, _kind(stretch, seen, context), seen, context, 2.0**power)

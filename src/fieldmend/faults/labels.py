@@ -28,6 +28,9 @@ class Context:
         What is measured.
     companions
         Other conditions on the same grid; one that is named like a voltage is read as the battery.
+    usual
+        Least distance from the field that counts as usual. A method that follows the readings
+        closely passes its typical error at hidden readings.
     """
 
     nodes: Sequence[str] = ()
@@ -37,6 +40,7 @@ class Context:
     condition: str = ""
     unit: str = ""
     companions: Mapping[str, Array] = field(default_factory=dict)
+    usual: float = 0.0
 
 
 @dataclass(frozen=True)

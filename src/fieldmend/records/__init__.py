@@ -3,8 +3,9 @@
 ``read`` → `Records` → ``Records.grid()`` → `Grid`. One file per purpose: `text` (bytes to safe
 text), `dialect` (how it is written), `layouts` (files with rules of their own), `columns` (what
 each column is), `clock` (time), `sources`, `frames`, `databases`, `netcdf` (where rows come from),
-`loading` (the one SQL pass), `settling` (zones, clocks, duplicates), `places`, `suspects`,
-`reading` (the whole).
+`planning` (what becomes of the columns), `session` (the database), `loading` (the one SQL pass),
+`ledger` (the account of the rows), `labels`, `places`, `suspects`, `settling` (zones, clocks,
+duplicates), `reading` (the whole); `slotting`, `filling`, `ordering`, `twins` make the grid.
 """
 
 from fieldmend.records.errors import InputError, shown

@@ -17,7 +17,7 @@ def sqlite(path: Path, name: str, table: str | None, query: str | None) -> Stage
     con = sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)
     try:
         cursor = con.execute(query or _sqlite_select(con, name, table))
-    except sqlite3.Error as error:
+    except (sqlite3.Error, sqlite3.Warning) as error:  # two statements in one are a Warning
         con.close()
         raise InputError(f"SQLite says: {shown(error)}", file=name) from error
     if cursor.description is None:

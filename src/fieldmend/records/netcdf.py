@@ -23,10 +23,9 @@ def stage(path: Path, name: str) -> Stage:
     try:
         with xr.open_dataset(path) as opened:
             data = opened.load()
-    except (ValueError, OSError, KeyError) as error:
-        raise InputError(
-            f"the netCDF file cannot be read ({shown(str(error).splitlines()[0])})", file=name
-        ) from error
+    except (ValueError, OSError, LookupError, RuntimeError, TypeError, AttributeError) as error:
+        said = str(error).splitlines() or [type(error).__name__]
+        raise InputError(f"the netCDF file cannot be read ({shown(said[0])})", file=name) from error
     return _records(data, name)
 
 

@@ -26,7 +26,7 @@ from fieldmend.recovery.judging import (
 from fieldmend.recovery.options import Options
 from fieldmend.recovery.result import Recovered
 from fieldmend.recovery.room import Room
-from fieldmend.recovery.solving import Solved, score, solve, suspicious
+from fieldmend.recovery.solving import Solved, score, solve, suspicious, typical_error
 from fieldmend.recovery.windows import Window, windows
 from fieldmend.recovery.witnesses import Witnesses, witnesses
 
@@ -96,7 +96,9 @@ class _Job:
         flag = flags(seen, judged, suspect, failed)
         self.flag[window.decided] = flag[window.inside]
         self._blend(window, solved)
-        self.spreads.append(usual_distance(evidence, solved.estimate))
+        usual = typical_error(solved)
+        self.spreads.append(np.maximum(usual_distance(evidence, solved.estimate), usual))
+        context = replace(context, usual=usual)
         with np.errstate(over="ignore", invalid="ignore"):
             found = faults.classify(readings, solved.estimate, suspect, context, persistent=lasting)
         self.episodes += [(window, episode) for episode in found]

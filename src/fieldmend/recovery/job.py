@@ -23,7 +23,7 @@ Progress = Callable[[str, float], object]
 def recover(  # noqa: PLR0913 - the options of the main job, keyword-only
     source: Any,
     *,
-    method: str = "ls",
+    method: str = "auto",
     slot: str | float | None = None,
     slot_value: str = "mean",
     limits: Mapping[str, tuple[float, float]] | None = None,

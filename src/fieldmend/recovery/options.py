@@ -23,7 +23,7 @@ USABLE = tuple(name for name in METHODS if name != "oracle")
 class Options:
     """How a recovery was made."""
 
-    method: str = "ls"
+    method: str = "auto"
     level: float = 0.9
     limits: Mapping[str, tuple[float, float]] = field(default_factory=dict)
     seed: int = 0

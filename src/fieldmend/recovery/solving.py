@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ from fieldmend import faults
 from fieldmend.decomposition import ConvergenceWarning, Decomposition, decompose
 from fieldmend.grid import Array
 from fieldmend.metrics import interpolate
-from fieldmend.recovery.holdout import Holdout, hide, scored
+from fieldmend.recovery.holdout import LARGEST, Holdout, hide, scored
 from fieldmend.recovery.judging import comparable
 from fieldmend.recovery.options import Options
 from fieldmend.recovery.witnesses import Witnesses
@@ -89,6 +90,18 @@ def suspicious(evidence: Array, solved: Solved) -> Array:
         return np.asarray(faults.spikes(evidence, solved.estimate))
 
 
+def typical_error(solved: Solved) -> float:
+    """1.4826 × the median error at readings that the method hid itself, 0 if it hid none.
+
+    An estimate that follows the readings closely lies nearer to them than the field is known.
+    """
+    if solved.holdout is None or not len(solved.holdout.truth):
+        return 0.0
+    with np.errstate(over="ignore"):
+        errors = np.abs(solved.holdout.truth - solved.holdout.estimate)
+    return 1.4826 * float(np.median(errors))
+
+
 def score(passed: Array, solved: Solved, options: Options, seed: int) -> Holdout | None:
     """How far off the estimate is at readings that passed and were hidden.
 
@@ -111,6 +124,10 @@ def score(passed: Array, solved: Solved, options: Options, seed: int) -> Holdout
 
 def _own_score(passed: Array, solved: Solved) -> Holdout | None:
     own = solved.holdout
+    large = np.asarray((np.abs(passed) > LARGEST).any(axis=0))[own.columns]
+    large |= np.abs(own.truth) > LARGEST
+    if large.any():  # their errors cannot be squared
+        own = _kept(own, ~large)
     if len(own.rows) == 0:
         return None
     hidden = np.zeros(passed.shape, dtype=np.bool_)
@@ -123,6 +140,13 @@ def _own_score(passed: Array, solved: Solved) -> Holdout | None:
         return found
     inside = (own.lower <= own.truth) & (own.truth <= own.upper)
     return Holdout(found.method, found.line, float(np.mean(inside)))
+
+
+def _kept(own: Any, which: Array) -> Any:
+    """Some of the readings that a method hid."""
+    names = ("rows", "columns", "truth", "estimate", "lower", "upper")
+    parts = {name: getattr(own, name) for name in names}
+    return SimpleNamespace(**{n: None if a is None else a[which] for n, a in parts.items()})
 
 
 def _decompose(X: Array, options: Options, gap: float) -> Decomposition:

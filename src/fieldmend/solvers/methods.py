@@ -18,6 +18,7 @@ from fieldmend.solvers.baselines import (
     OracleSolver,
     SmoothSolver,
 )
+from fieldmend.solvers.field.auto import Recovered, recover_field
 from fieldmend.solvers.huber import HuberSolver
 from fieldmend.solvers.loop import Iteration, Limits, Outcome, Status, run
 from fieldmend.solvers.refit import refit
@@ -292,11 +293,12 @@ def debiased(task: Task, solved: Solved) -> Solved:
 class Method:
     """One row of the table of methods: how it solves, which options it takes, its limit."""
 
-    solve: Callable[..., Solved]
+    solve: Callable[..., Solved] | None
     max_iter: int
     options: tuple[str, ...] = ()
     scaled: bool = True  # does it work on centred and scaled readings?
     debias: bool = False  # can its solution be refitted?
+    recover: Callable[..., Recovered] | None = None  # readings in, field out: needs no task
 
 
 METHODS = {
@@ -304,5 +306,6 @@ METHODS = {
     "apg": Method(solve_apg, 5000, debias=True),
     "mc": Method(solve_mc, 3000),
     "srmf": Method(solve_srmf, 2000, options=("factored", "rank")),
+    "auto": Method(None, 1, options=("level", "period"), recover=recover_field),
     "oracle": Method(solve_oracle, 1000, options=("support", "space", "rank"), scaled=False),
 }

@@ -1,0 +1,1 @@
+"""The field model behind ``method="auto"``."""

@@ -1,0 +1,254 @@
+"""The automatic recovery: fit, calibrate on hidden readings, and the field at every entry.
+
+The parameters are fitted on part of a long record; the field is then smoothed window by window with
+the same parameters, windows overlapping so that their seams do not show.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from fieldmend.problem import LowRank, Scaling
+from fieldmend.prox import Array, Mask
+from fieldmend.solvers.field.fitting import Fit, fit
+from fieldmend.solvers.field.holdout import (
+    Calibration,
+    Holdout,
+    calibrate,
+    distances,
+    remoteness,
+)
+from fieldmend.solvers.field.jumps import Index
+from fieldmend.solvers.field.model import (
+    Data,
+    Field,
+    estimate,
+    follow,
+    loading_sums,
+    with_loadings,
+)
+from fieldmend.solvers.field.scaling import node_scaling, scaled
+from fieldmend.solvers.field.stack import Lean, choose_lean, lines
+from fieldmend.solvers.field.trials import Trial
+from fieldmend.solvers.field.windows import Window, fit_slots, windows, worth_refining
+
+_SLOTS = 2000  # of a long record, enough to tell the nodes apart
+
+
+@dataclass(frozen=True)
+class Recovered:
+    """What the automatic recovery gives back, slots × nodes, in the units of the readings."""
+
+    estimate: Array
+    low_rank: Array
+    sparse: Array
+    lower: Array
+    upper: Array
+    factors: LowRank
+    scaling: Scaling
+    holdout: Holdout
+    choice: str
+    rank: int
+
+    def reordered(self, order: Index) -> Recovered:
+        """With node i moved to place order[i]."""
+        back = np.argsort(order)
+        names = "estimate", "low_rank", "sparse", "lower", "upper"
+        return replace(
+            self,
+            **{name: getattr(self, name)[:, back] for name in names},
+            factors=LowRank(self.factors.left, self.factors.right[back]),
+            scaling=Scaling(self.scaling.center[back], self.scaling.scale[back]),
+            holdout=replace(self.holdout, columns=order[self.holdout.columns]),
+        )
+
+
+@dataclass(frozen=True)
+class _Honest:
+    """What hidden readings taught: how far to lean to the line, how wide the intervals are."""
+
+    lean: Lean
+    calibration: Calibration
+
+    @classmethod
+    def learnt(cls, trial: Trial, level: float) -> _Honest:
+        lean = choose_lean(trial.truth, trial.model, trial.line, trial.remote)
+        z = np.abs(trial.truth - lean.mix(trial.model, trial.line, trial.remote)) / trial.sd
+        return cls(lean, calibrate(z, trial.remote, trial.run, level))
+
+
+def recover_field(
+    X: Array, observed: Mask, *, level: float = 0.9, period: object = None, seed: int = 0
+) -> Recovered:
+    """Recover the field from readings, slots × nodes.
+
+    Daily and weekly cycles are not modelled yet: a `period` changes nothing but the sentence that
+    says so.
+
+    O(T·N·r) time; memory a few times that of one window besides the results.
+    """
+    if not 0.0 < level < 1.0:
+        msg = f"level must lie between 0 and 1, for example 0.9; it is {level!r}"
+        raise ValueError(msg)
+    order = _order(X, observed, seed)
+    X, observed = X[:, order], observed[:, order]
+    out = _Output(X, observed, node_scaling(X, observed))
+    fitted = fit(out.data(fit_slots(*X.shape)), seed)
+    honest = _Honest.learnt(Trial.pooled(fitted.trials), level)
+    for window, field, clean in _followed(out, fitted):
+        out.add(window, field, clean, honest)
+    holdout = _reported(fitted.trials, out.scaling, level)
+    found = out.finished(fitted, holdout, honest).reordered(order)
+    if period is None:
+        return found
+    return replace(found, choice=f"{found.choice}, cycles not modelled: period not used")
+
+
+def _order(X: Array, observed: Mask, seed: int) -> Index:
+    """An order of the nodes by their readings, not by their place.
+
+    Random numbers are dealt out in this order: a node gets the same ones wherever it stands.
+    """
+    step = max(1, len(X) // _SLOTS)
+    X, observed = X[::step], observed[::step]
+    values = scaled(X, observed, node_scaling(X, observed))
+    key = values @ np.random.default_rng(seed).random(len(X))
+    return np.lexsort((key, observed.sum(axis=0)))
+
+
+def _followed(out: _Output, fitted: Fit) -> Iterator[tuple[Window, Field, Data]]:
+    """Each window with its factors and without its false readings.
+
+    Where the parameters come from few slots, a first pass over the record sharpens the loadings.
+    """
+    plan = windows(*out.X.shape)
+    if len(plan) == 1 and len(fitted.clean.slots) == len(out.X):
+        yield plan[0], fitted.field, fitted.clean
+        return
+    params, flags, starts = fitted.field, [], []
+    sums = None
+    refine = worth_refining(len(fitted.clean.slots), len(out.X))
+    for window in plan:
+        data = out.data(window.slots)
+        false, field = fitted.screen(data, params)
+        clean = data.using(data.used & ~false)
+        field = follow(field, clean, tol=1e-2 if refine else 3e-3, most=10)
+        if not refine:
+            yield window, field, clean
+            continue
+        own = loading_sums(field, clean)
+        sums = own if sums is None else sums + own
+        flags.append(np.packbits(false))
+        starts.append(field.factors)
+    if sums is None:
+        return
+    params = with_loadings(params, sums)
+    for window, packed, start in zip(plan, flags, starts, strict=True):
+        data = out.data(window.slots)
+        false = np.unpackbits(packed, count=data.used.size).reshape(data.used.shape).astype(bool)
+        clean = data.using(data.used & ~false)
+        yield window, follow(replace(params, factors=start), clean, tol=3e-3, most=10), clean
+
+
+def _reported(trials: list[Trial], scaling: Scaling, level: float) -> Holdout:
+    """The hold-outs in the units of the readings, each judged by what the others taught."""
+    means, halves = [], []
+    for k, own in enumerate(trials):
+        others = [t for i, t in enumerate(trials) if i != k] or [own]
+        honest = _Honest.learnt(Trial.pooled(others), level)
+        means.append(honest.lean.mix(own.model, own.line, own.remote))
+        halves.append(own.sd * honest.calibration.at(own.remote))
+    every, mean, half = Trial.pooled(trials), np.concatenate(means), np.concatenate(halves)
+    scale, centre = scaling.scale[every.node], scaling.center[every.node]
+    return Holdout(
+        every.slot,
+        every.node,
+        every.truth * scale + centre,
+        mean * scale + centre,
+        (mean - half) * scale + centre,
+        (mean + half) * scale + centre,
+        every.gap,
+    )
+
+
+class _Output:
+    """The results, filled window by window in the units and the precision of the readings."""
+
+    def __init__(self, X: Array, observed: Mask, scaling: Scaling) -> None:
+        self.X, self.observed, self.scaling = X, observed, scaling
+        names = "estimate", "low_rank", "sparse", "lower", "upper"
+        self.arrays = {name: np.empty_like(X) for name in names}
+        self.factors: list[Array] = []
+        self.right: Array = np.zeros((X.shape[1], 0))
+
+    def data(self, slots: Index) -> Data:
+        """The scaled readings of some slots, nodes × slots."""
+        whole = len(slots) == slots[-1] - slots[0] + 1
+        rows: Index | slice = slice(slots[0], slots[-1] + 1) if whole else slots
+        used = np.ascontiguousarray(self.observed[rows].T)
+        return Data(scaled(self.X[rows], self.observed[rows], self.scaling), used, slots)
+
+    def add(self, window: Window, field: Field, clean: Data, honest: _Honest) -> None:
+        """Estimate a window; keep its middle."""
+        mean, variance = estimate(field, clean)
+        remote = remoteness(*distances(clean.used, clean.slots))
+        mean = honest.lean.mix(mean, lines(clean.readings, clean.used), remote)
+        half = np.sqrt(variance) * honest.calibration.at(remote)
+        rows, kept = slice(window.start, window.stop), window.kept
+        for name, values in (
+            ("estimate", mean),
+            ("low_rank", field.common()),
+            ("lower", mean - half),
+            ("upper", mean + half),
+        ):
+            self.arrays[name][rows] = self._units(values[:, kept])
+        with np.errstate(over="ignore", invalid="ignore"):
+            off = self.X[rows] - self.arrays["estimate"][rows]
+        largest = np.finfo(self.X.dtype).max
+        false = self.observed[rows] & ~clean.used[:, kept].T
+        self.arrays["sparse"][rows] = np.where(false, np.clip(off, -largest, largest), 0.0)
+        self.factors.append(field.factors[:, kept].T)
+        self.right = np.hstack([field.loadings, field.level[:, None]])
+
+    def _units(self, values: Array) -> Array:
+        largest = np.finfo(self.X.dtype).max
+        with np.errstate(over="ignore"):
+            out: Array = values.T * self.scaling.scale + self.scaling.center
+        return np.clip(out, -largest, largest)
+
+    def finished(self, fitted: Fit, holdout: Holdout, honest: _Honest) -> Recovered:
+        """Everything together."""
+        field = fitted.field
+        left = np.hstack([np.vstack(self.factors), np.ones((len(self.X), 1))])
+        factors = LowRank(left, self.right)
+        return Recovered(
+            **self.arrays,
+            factors=factors,
+            scaling=self.scaling,
+            holdout=holdout,
+            choice=_choice(fitted, honest),
+            rank=field.rank,
+        )
+
+
+def _choice(fitted: Fit, honest: _Honest) -> str:
+    """One sentence: what was chosen and why."""
+    field = fitted.field
+    common = (field.loadings**2).sum(axis=1)
+    own = field.nodes.spread
+    share = float(np.median(own / (own + common + field.nodes.noise)))
+    strength = (field.loadings**2).sum(axis=0)
+    words = [f"{field.rank} common factors"]
+    if field.rank:
+        phi = float((strength * field.phi).sum() / (strength.sum() + 1e-300))
+        words.append(f"time scale {1.0 / max(1.0 - phi, 1e-3):.0f} slots")
+    words.append(f"own wandering {100 * share:.0f} % of a node's variance")
+    if fitted.start == "slots":
+        words.append("started slot by slot: hidden readings came out better")
+    weight = float(honest.lean.weight.max())
+    if weight > 0:
+        words.append(f"leans to the straight line by up to {100 * weight:.0f} %")
+    return ", ".join(words)

@@ -1,0 +1,220 @@
+"""Which readings are false: they jump out and jump back.
+
+A segment of up to 80 readings is false when leaving it out explains the jumps better than keeping
+it: the log likelihood ratio of one jump across against a jump out and a jump back. A real step
+(the sun
+arrives, a door opens) costs one jump and is spared. Every channel has to agree: a node's own past
+*and* its companions.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from fieldmend.prox import Array, Mask
+from fieldmend.solvers.field.jumps import Index, JumpLaw, Readings, fit_jumps
+from fieldmend.solvers.field.model import Data
+
+_LONGEST = 80
+_LONGEST_END = 30  # at the ends of a record, where nothing jumps back
+_EVIDENCE = 3.0
+_DECIDED = 1.0  # beyond the evidence: what scores less still counts as a jump that happens
+_END = 4.0  # more evidence is wanted there
+_PER_READING = 0.1
+_ODD = 2.0  # a jump this much less likely than none is a candidate
+_RATES = (0.01, 0.001)  # of single false readings and of longer segments, to start from
+_ROUNDS = 3
+
+
+@dataclass(frozen=True)
+class Channel:
+    """One view of the readings, nodes × slots, and how far it may fall short of the evidence."""
+
+    values: Array
+    slack: float = 0.0
+
+
+@dataclass(frozen=True)
+class Rule:
+    """What was learnt about jumps: applied to other stretches of the same record as it is."""
+
+    laws: tuple[JumpLaw, ...]
+    rates: tuple[float, float]
+
+    def apply(self, channels: tuple[Channel, ...], used: Mask, slots: Index) -> Mask:
+        """Readings (among the used) that every channel calls false."""
+        at = Readings.where(used, slots)
+        start, length, _ = self.segments(channels, used, at)
+        return _placed(~_outside(start, length, len(at.node)), used)
+
+    def segments(
+        self, channels: tuple[Channel, ...], used: Mask, at: Readings
+    ) -> tuple[Index, Index, Array]:
+        """The false segments: first reading, length, score."""
+        return _chosen(*_candidates(channels, used, at, self))
+
+
+def learn(channels: tuple[Channel, ...], used: Mask, slots: Index) -> tuple[Mask, Rule]:
+    """False readings, and the rule that found them.
+
+    The law of the jumps is learnt again without what was clearly false. Leaving out all that was
+    flagged would thin its tails each time, until real steps are flagged too.
+    """
+    at = Readings.where(used, slots)
+    good, rates = np.ones(len(at.node), dtype=np.bool_), _RATES
+    for _ in range(_ROUNDS):
+        kept = Readings(at.slot[good], at.node[good])
+        laws = tuple(fit_jumps(c.values[used][good], kept, len(used)) for c in channels)
+        rule = Rule(laws, rates)
+        start, length, score = rule.segments(channels, used, at)
+        clear = score > _DECIDED
+        good = _outside(start[clear], length[clear], len(at.node))
+        rates = _rates(length, len(at.node))
+    return _placed(~_outside(start, length, len(at.node)), used), rule
+
+
+def _placed(marked: Mask, used: Mask) -> Mask:
+    out = np.zeros(used.shape, dtype=np.bool_)
+    out[used] = marked
+    return out
+
+
+def _candidates(
+    channels: tuple[Channel, ...], used: Mask, at: Readings, rule: Rule
+) -> tuple[Index, Index, Array]:
+    """Segments (first reading, length) that pass, and by how much."""
+    if not len(at.node):
+        return np.zeros(0, np.intp), np.zeros(0, np.intp), np.zeros(0)
+    first = _Scorer(channels[0].values[used], at, rule.laws[0])
+    start, end = _pairs(first.odd, at)
+    length = end - start
+    # A longer segment is one long fault, or single ones side by side.
+    longer = np.maximum(np.log(rule.rates[1]), length * np.log(rule.rates[0]))
+    score = np.where(length == 1, np.log(rule.rates[0]), longer)
+    score -= _PER_READING * (length - 1) + _EVIDENCE
+    evidence = first.score(start, end) + channels[0].slack
+    for channel, law in zip(channels[1:], rule.laws[1:], strict=True):
+        scorer = _Scorer(channel.values[used], at, law)
+        evidence = np.minimum(evidence, scorer.score(start, end) + channel.slack)
+    score += evidence
+    kept = score > 0
+    return start[kept], length[kept], score[kept]
+
+
+class _Scorer:
+    """Log likelihood ratios of segments in one channel; boundary i is before reading i."""
+
+    def __init__(self, values: Array, at: Readings, law: JumpLaw) -> None:
+        self.values, self.at, self.law, self.inner = values, at, law, at.inner
+        jump = np.where(self.inner, np.diff(values, prepend=0.0, append=0.0), 0.0)
+        gap = np.where(self.inner, np.diff(at.slot, prepend=0, append=0), 1)
+        node = np.append(at.node, at.node[-1])
+        self.log_width = np.log(law.width)
+        density = law.log_density(jump, gap, node)
+        none = law.log_density(np.zeros_like(jump), gap, node)
+        self.loss = np.where(self.inner, -density, 0.0)
+        self.odd = ~self.inner | (none - density > _ODD)
+        # Within a segment, a jump that only a second false reading explains.
+        again = np.maximum(self.loss - self.log_width + np.log(_RATES[0]), 0.0) * self.inner
+        self.within = np.concatenate([[0.0], np.cumsum(again)])
+
+    def score(self, start: Index, end: Index) -> Array:
+        """Evidence that readings start … end − 1 are false."""
+        inside = self.within[end] - self.within[start + 1]
+        both = self.inner[start] & self.inner[end]
+        before, after = np.maximum(start - 1, 0), np.minimum(end, len(self.values) - 1)
+        gap = np.where(both, self.at.slot[after] - self.at.slot[before], 1)
+        skip = self.law.log_density(
+            self.values[after] - self.values[before], gap, self.at.node[start]
+        )
+        out: Array = self.loss[start] + self.loss[end] + inside - self.log_width
+        return out + np.where(both, skip, self._at_end(start, end) - _END)
+
+    def _at_end(self, start: Index, end: Index) -> Array:
+        """With nothing on one side: how much less usual the level inside is than that outside."""
+        last = len(self.values) - 1
+        first = self.inner[end]  # the record begins with the segment, readings follow
+        inside = np.where(first, np.minimum(end, last + 1) - 1, start)
+        outside = np.where(first, np.minimum(end, last), np.maximum(start - 1, 0))
+        node = self.at.node[start]
+        levels = self.law.log_level(self.values[outside], node)
+        out: Array = levels - self.law.log_level(self.values[inside], node)
+        return out
+
+
+def _pairs(odd: Mask, at: Readings) -> tuple[Index, Index]:
+    """Pairs of odd boundaries of one node, at most 80 readings apart (30 at an end)."""
+    place, inner = np.flatnonzero(odd), at.inner
+    starts, ends = [], []
+    for k in range(1, _LONGEST + 1):
+        i, j = place[:-k], place[k:]
+        near = j - i <= _LONGEST
+        if not near.any():
+            break
+        i, j = i[near], j[near]
+        one_node = at.node[i] == at.node[j - 1]
+        ends_here = inner[i].astype(int) + inner[j]
+        allowed = (ends_here == 2) | ((ends_here == 1) & (j - i <= _LONGEST_END))
+        starts.append(i[one_node & allowed])
+        ends.append(j[one_node & allowed])
+    if not starts:
+        return np.zeros(0, np.intp), np.zeros(0, np.intp)
+    return np.concatenate(starts), np.concatenate(ends)
+
+
+def _chosen(start: Index, length: Index, score: Array) -> tuple[Index, Index, Array]:
+    """The segments with the largest total score that leave a reading between them."""
+    if not len(start):
+        return start, length, score
+    order = np.argsort(start + length, kind="stable")
+    start, length, score = start[order], length[order], score[order]
+    # The last segment that ends before the one at hand starts, a good reading between.
+    before = np.searchsorted(start + length, start - 1, side="right")
+    total, take, best = [0.0], [], 0.0
+    for own, b in zip(score.tolist(), before.tolist(), strict=True):
+        with_it = own + total[b]
+        take.append(with_it > best)
+        if with_it > best:
+            best = with_it
+        total.append(best)
+    chosen, i = [], len(take)
+    while i:
+        if take[i - 1]:
+            chosen.append(i - 1)
+            i = int(before[i - 1])
+        else:
+            i -= 1
+    kept = np.array(chosen[::-1], dtype=np.intp)
+    return start[kept], length[kept], score[kept]
+
+
+def _outside(start: Index, length: Index, count: int) -> Mask:
+    edge = np.zeros(count + 1, dtype=np.intp)
+    np.add.at(edge, start, 1)
+    np.add.at(edge, start + length, -1)
+    out: Mask = np.cumsum(edge[:-1]) == 0
+    return out
+
+
+def _rates(length: Index, count: int) -> tuple[float, float]:
+    """How often segments begin, by experience; never less than a little."""
+    single, longer = int((length == 1).sum()), int((length > 1).sum())
+    return (
+        min(0.1, (single + 1.0) / (count + 100.0)),
+        min(0.02, (longer + 0.2) / (count + 200.0)),
+    )
+
+
+def first_channels(data: Data) -> tuple[Channel, ...]:
+    """Before any field is known: a node's own past and its distance to the slot's median."""
+    middle = np.zeros(data.readings.shape[1])
+    heard = data.used.any(axis=0)
+    middle[heard] = np.nanmedian(np.where(data.used, data.readings, np.nan)[:, heard], axis=0)
+    return Channel(data.readings), Channel(data.readings - middle)
+
+
+def second_channels(data: Data, common: Array) -> tuple[Channel, ...]:
+    """With a field at hand: the departure from it decides, the node's own past may object."""
+    return Channel(data.readings - common), Channel(data.readings, slack=6.0)

@@ -1,0 +1,335 @@
+"""The field model behind ``method="auto"``: its algebra, and what it promises to users."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.special import gammaln
+
+import fieldmend as fm
+import naive_field
+from fieldmend.metrics import detection, interpolate, nse
+from fieldmend.solvers.field.chains import Chains, NodeModel, sample_chains
+from fieldmend.solvers.field.factors import FactorSystem
+from fieldmend.solvers.field.holdout import calibrate, distances, draw_hidden, remoteness
+from fieldmend.solvers.field.jumps import log_student
+from fieldmend.solvers.field.nodes import fit_nodes
+from fieldmend.solvers.field.stack import choose_lean
+from fieldmend.solvers.field.windows import fit_slots, windows
+
+LINKS = np.array([True] * 6 + [False] + [True] * 4)
+
+
+@pytest.fixture
+def chains_case():
+    rng = np.random.default_rng(0)
+    nodes = NodeModel(
+        np.array([0.0, 0.8, 0.99]), np.array([1.0, 0.3, 2.0]), np.array([0.5, 2, 0.1])
+    )
+    observed = rng.random((3, 12)) < 0.6
+    values = rng.normal(size=(3, 12)) * observed
+    return nodes, observed, values
+
+
+def _dense(nodes, observed, values):
+    params = zip(nodes.phi, nodes.innovation, nodes.noise, strict=True)
+    return [
+        naive_field.condition(p, o, LINKS, v)
+        for p, o, v in zip(params, observed, values, strict=True)
+    ]
+
+
+def test_chains_equal_dense_conditioning(chains_case):
+    nodes, observed, values = chains_case
+    chains = Chains(nodes, observed, LINKS)
+    white, mean, variance, _ = map(np.array, zip(*_dense(*chains_case), strict=True))
+    np.testing.assert_allclose(chains.whiten(values), white, rtol=1e-9, atol=1e-10)
+    np.testing.assert_allclose(chains.smooth(values), mean, rtol=1e-9, atol=1e-10)
+    np.testing.assert_allclose(chains.variance(), variance, rtol=1e-9)
+
+
+def test_chain_determinant_gives_the_dense_likelihood(chains_case):
+    nodes, observed, values = chains_case
+    chains = Chains(nodes, observed, LINKS)
+    prior = Chains(nodes, np.zeros_like(observed), LINKS)
+    count = observed.sum(axis=1)
+    log_det = chains.log_determinant() - prior.log_determinant() + count * np.log(nodes.noise)
+    square = (values * chains.whiten(values)).sum(axis=1)
+    got = -0.5 * (square + log_det + count * np.log(2 * np.pi))
+    np.testing.assert_allclose(got, [case[3] for case in _dense(*chains_case)], rtol=1e-9)
+
+
+def test_factors_equal_the_dense_posterior(chains_case):
+    nodes, observed, values = chains_case
+    loadings = np.array([[1.0, 0.2], [0.5, -1.0], [-0.7, 0.3]])
+    phi = np.array([0.9, 0.3])
+    system = FactorSystem(loadings, phi, Chains(nodes, observed, LINKS), nodes, LINKS)
+    got = system.solve(values[None], np.zeros((1, 2, 12)), tol=1e-12, most=100)[0]
+    params = list(zip(nodes.phi, nodes.innovation, nodes.noise, strict=True))
+    want = naive_field.factor_mean(
+        loadings, phi, params, observed=observed, links=LINKS, values=values
+    )
+    np.testing.assert_allclose(got, want, rtol=1e-7, atol=1e-9)
+
+
+def test_samples_have_the_covariance_of_the_chain():
+    phi, innovation = np.full(4000, 0.7), np.full(4000, 0.5)
+    white = np.random.default_rng(0).normal(size=(4000, len(LINKS) + 1))
+    got = np.cov(sample_chains(phi, innovation, LINKS, white).T)
+    want = naive_field.ar1_covariance(0.7, 0.5, LINKS)
+    np.testing.assert_allclose(got, want, atol=0.1)
+
+
+def test_node_parameters_are_found_again():
+    rng = np.random.default_rng(1)
+    phi, ones, links = np.full(30, 0.98), np.ones(30), np.ones(1499, dtype=bool)
+    wander = sample_chains(phi, ones, links, rng.normal(size=(30, 1500)))
+    observed = rng.random((30, 1500)) < 0.5
+    found = fit_nodes((wander + rng.normal(size=(30, 1500))) * observed, observed, links)
+    assert np.median(found.phi) == 0.98
+    assert 0.7 < np.median(found.innovation) < 1.4
+    assert 0.7 < np.median(found.noise) < 1.4
+
+
+def test_student_density_is_normalised():
+    z = np.linspace(-400, 400, 400_001)
+    assert np.trapezoid(np.exp(log_student(z, 3.0)), z) == pytest.approx(1, abs=1e-4)
+    assert log_student(np.zeros(1), 1.0)[0] == pytest.approx(gammaln(1) - np.log(np.pi))
+
+
+def test_distances_and_remoteness():
+    used = np.array([[True, False, False, True], [False, False, True, False], [False] * 4])
+    back, ahead = distances(used, np.array([0, 1, 2, 3]))
+    got = remoteness(back, ahead)
+    np.testing.assert_allclose(got[0], [0, 2 / 3, 2 / 3, 0])
+    np.testing.assert_allclose(got[1], [2, 1, 0, 1])
+    assert (got[2] >= 1e9).all()
+
+
+def test_hidden_readings_look_like_the_gaps():
+    rng = np.random.default_rng(0)
+    used = np.ones((20, 400), dtype=bool)
+    for n in range(20):
+        used[n, 10 * n : 10 * n + 40] = False
+    hidden = draw_hidden(used, ~used, 0.1, rng)
+    assert not (hidden & ~used).any()
+    assert 0.07 < hidden.sum() / used.sum() < 0.14
+    lone = hidden[:, 1:-1] & ~hidden[:, :-2] & ~hidden[:, 2:]
+    assert 0.3 < lone.sum() / hidden.sum() < 0.7
+
+
+def test_calibration_covers_what_it_was_made_from():
+    rng = np.random.default_rng(0)
+    remote = rng.uniform(0.5, 50, 4000)
+    z = np.abs(rng.normal(size=4000)) * np.log1p(remote)
+    factor = calibrate(z, remote, np.arange(4000), 0.9).at(remote)
+    for part in (remote < 5, (remote >= 5) & (remote < 20), remote >= 20):
+        assert 0.86 < (z <= factor)[part].mean() < 0.94
+
+
+def test_leaning_only_where_the_line_is_clearly_better():
+    rng = np.random.default_rng(0)
+    truth, remote = rng.normal(size=2000), np.repeat([0.5, 5.0], 1000)
+    good, bad = truth + 0.1 * rng.normal(size=2000), truth + rng.normal(size=2000)
+    line = np.where(remote < 1, good, bad)
+    model = np.where(remote < 1, bad, good)
+    weight = choose_lean(truth, model, line, remote)
+    assert weight.at(np.array([0.5]))[0] > 0.9
+    assert weight.at(np.array([5.0]))[0] < 0.05
+
+
+@pytest.mark.parametrize(("slots", "nodes"), [(1, 1), (500, 54), (10_000, 1000), (10**6, 3)])
+def test_windows_keep_every_slot_once(slots, nodes):
+    kept = np.concatenate([np.arange(w.start, w.stop) for w in windows(slots, nodes)])
+    np.testing.assert_array_equal(kept, np.arange(slots))
+    assert max(w.last - w.first for w in windows(slots, nodes)) * nodes <= 2e6
+    chosen = fit_slots(slots, nodes)
+    assert (np.diff(chosen) > 0).all()
+    assert chosen[-1] < slots
+
+
+@pytest.fixture(scope="module")
+def recovered():
+    net = fm.simulate.network(500, 54, field="temperature", sampling=0.5, seed=1)
+    return net, fm.decompose(net.readings, method="auto")
+
+
+def test_beats_line_and_oracle(recovered):
+    net, out = recovered
+    U, _, Vt = np.linalg.svd(net.truth, full_matrices=False)
+    space = U[:, :3], Vt[:3].T
+    oracle = fm.decompose(net.readings, method="oracle", support=net.support, space=space)
+    line = interpolate(net.readings)
+    assert nse(out.estimate, net.truth) < 0.5 * nse(oracle.estimate, net.truth)
+    lost = net.lost
+    assert nse(out.estimate, net.truth, lost) < 0.1 * nse(line, net.truth, lost)
+
+
+def test_flags_spikes(recovered):
+    net, out = recovered
+    assert detection(out.sparse != 0, net.support, net.observed).f1 > 0.95
+    assert (out.sparse[net.lost] == 0).all()
+    flagged = out.sparse != 0
+    np.testing.assert_allclose(
+        out.sparse[flagged], (net.readings - out.estimate)[flagged], rtol=1e-12
+    )
+
+
+def test_intervals_cover_readings(recovered):
+    net, out = recovered
+    again = net.truth + 0.5 * np.random.default_rng(9).normal(size=net.truth.shape)
+    inside = (again >= out.lower) & (again <= out.upper)
+    assert 0.87 < inside[net.lost].mean() < 0.93
+
+
+def test_holdout_is_honest(recovered):
+    net, out = recovered
+    held = out.holdout
+    np.testing.assert_allclose(held.truth, net.readings[held.rows, held.columns], rtol=1e-9)
+    inside = (held.truth >= held.lower) & (held.truth <= held.upper)
+    assert 0.86 < inside.mean() < 0.94
+    error = held.truth - held.estimate
+    again = net.truth + 0.5 * np.random.default_rng(9).normal(size=net.truth.shape)
+    lost_error = (out.estimate - again)[net.lost]
+    assert np.median(np.abs(error)) == pytest.approx(np.median(np.abs(lost_error)), rel=0.15)
+    assert (held.gap >= 1).all()
+
+
+def test_says_what_it_chose(recovered):
+    _, out = recovered
+    assert "common factors" in out.choice
+    assert "auto" in repr(out)
+    assert np.isnan(out.gap)
+
+
+def test_long_gaps_come_from_the_other_nodes():
+    field = fm.simulate.network(400, 30, field="temperature", sampling=1, noise=0.1, seed=3)
+    X = np.where(
+        fm.simulate.observe(400, 30, loss="blocks", rate=0.3, seed=1), field.readings, np.nan
+    )
+    out = fm.decompose(X, method="auto")
+    lost = np.isnan(X)
+    assert nse(out.estimate, field.truth, lost) < 0.1 * nse(interpolate(X), field.truth, lost)
+
+
+def test_never_far_behind_the_line_on_wandering_nodes():
+    """Independent random walks: nothing is common, the line is optimal."""
+    rng = np.random.default_rng(0)
+    truth = rng.normal(size=(400, 12)).cumsum(axis=0)
+    X = np.where(rng.random(truth.shape) < 0.5, truth, np.nan)
+    lost = np.isnan(X)
+    out = fm.decompose(X, method="auto")
+    error = np.sqrt(((out.estimate - truth)[lost] ** 2).mean())
+    assert error < 1.03 * np.sqrt(((interpolate(X) - truth)[lost] ** 2).mean())
+
+
+def test_slots_in_random_order_are_no_obstacle():
+    net = fm.simulate.network(300, 40, field="low_rank", sampling=0.5, seed=2)
+    out = fm.decompose(net.readings, method="auto")
+    best = fm.decompose(net.readings, debias=True)
+    assert nse(out.estimate, net.truth) < 1.1 * nse(best.estimate, net.truth)
+    assert detection(out.sparse != 0, net.support, net.observed).f1 > 0.98
+
+
+def test_a_real_step_is_spared():
+    rng = np.random.default_rng(0)
+    X = 20 + 0.05 * rng.normal(size=(300, 20)).cumsum(axis=0)
+    X[150:, 4] += 5.0
+    out = fm.decompose(X, method="auto")
+    assert not out.sparse[:, 4].any()
+    assert (out.sparse != 0).mean() < 0.005
+
+
+def test_windows_agree_with_one_fit(monkeypatch):
+    """A record cut into windows gives nearly the same field; seams do not show."""
+    from fieldmend.solvers.field import windows as module
+
+    net = fm.simulate.network(1500, 20, field="temperature", sampling=0.5, seed=5)
+    whole = fm.decompose(net.readings, method="auto")
+    monkeypatch.setattr(module, "_ENTRIES", 1e4)
+    monkeypatch.setattr(module, "_WINDOW", 400)
+    monkeypatch.setattr(module, "_FIT_ENTRIES", 1e4)
+    cut = fm.decompose(net.readings, method="auto")
+    lost = net.lost
+    assert nse(cut.estimate, net.truth, lost) < 1.3 * nse(whole.estimate, net.truth, lost)
+    jump = np.abs(np.diff(cut.low_rank, axis=0)).mean(axis=1)
+    seams = [w.start - 1 for w in module.windows(1500, 20)][1:]
+    assert jump[seams].max() < 5 * np.median(jump)
+
+
+EDGES = {
+    "one entry": lambda r: np.array([[3.0]]),
+    "one slot": lambda r: r.normal(size=(1, 10)),
+    "one node": lambda r: np.where(np.arange(60)[:, None] % 5 == 0, np.nan, r.normal(size=(60, 1))),
+    "two by two": lambda r: np.array([[1.0, 2.0], [3.0, np.nan]]),
+    "a single reading": lambda r: np.where(
+        np.eye(6, 5) * 0 + (np.arange(30).reshape(6, 5) == 7), 2.0, np.nan
+    ),
+    "all equal": lambda r: np.where(np.arange(400).reshape(50, 8) == 77, np.nan, 7.0),
+    "rank one": lambda r: _lossy(
+        np.outer(np.sin(np.arange(200) / 9) + 2, np.arange(1, 13.0)), 0.4, r
+    ),
+    "few readings": lambda r: _lossy(_walks(r, 200, 20), 0.97, r),
+    "huge": lambda r: _lossy(_walks(r, 120, 10) * 1e300, 0.3, r),
+    "tiny": lambda r: _lossy(_walks(r, 120, 10) * 1e-290, 0.3, r),
+    "far from zero": lambda r: _lossy(_walks(r, 120, 10) * 1e-3 + 1e9, 0.3, r),
+    "more nodes than slots": lambda r: _lossy(_walks(r, 40, 120), 0.3, r),
+    "three nodes": lambda r: _lossy(_walks(r, 300, 3), 0.3, r),
+    "rare ones": lambda r: (r.random((200, 10)) < 0.05).astype(float),
+    "heavy tails": lambda r: r.standard_cauchy((200, 10)),
+    "silence": lambda r: _with(_walks(r, 200, 10), slice(60, 120), slice(None), np.nan),
+    "silent node": lambda r: _with(_walks(r, 200, 10), slice(None), 3, np.nan),
+    "constant node": lambda r: _with(_walks(r, 200, 10), slice(None), 3, 5.0),
+    "absurd node": lambda r: _with(_walks(r, 200, 10), slice(0, 200, 2), 3, 1e308),
+}
+
+
+def _walks(rng, slots, nodes):
+    return 20 + 0.3 * rng.normal(size=(slots, nodes)).cumsum(axis=0)
+
+
+def _lossy(X, rate, rng):
+    return np.where(rng.random(X.shape) < rate, np.nan, X)
+
+
+def _with(X, slots, nodes, value):
+    X[slots, nodes] = value
+    return X
+
+
+@pytest.mark.parametrize("name", EDGES)
+def test_edges_are_finite(name):
+    X = EDGES[name](np.random.default_rng(0))
+    out = fm.decompose(X, method="auto")
+    for part in (out.estimate, out.low_rank, out.sparse, out.lower, out.upper):
+        assert part.shape == X.shape
+        assert np.isfinite(part).all()
+    assert (out.lower <= out.estimate).all()
+    assert (out.estimate <= out.upper).all()
+    assert (out.sparse[np.isnan(X)] == 0).all()
+
+
+def test_a_silent_node_follows_the_others():
+    net = fm.simulate.network(300, 20, field="temperature", sampling=0.8, noise=0.1, seed=1)
+    X = net.readings.copy()
+    X[:, 7] = np.nan
+    out = fm.decompose(X, method="auto")
+    off = out.estimate[:, 7] - net.truth[:, 7]
+    assert off.std() < 0.5 * net.truth[:, 7].std()
+
+
+def test_options_are_checked():
+    X = np.random.default_rng(0).normal(size=(20, 5))
+    with pytest.raises(ValueError, match="level must lie"):
+        fm.decompose(X, method="auto", level=1.5)
+    with pytest.raises(ValueError, match="estimates everything"):
+        fm.decompose(X, method="auto", mu=1.0)
+    with pytest.raises(TypeError, match="no option 'rank'"):
+        fm.decompose(X, method="auto", rank=3)
+
+
+def test_a_higher_level_is_wider():
+    net = fm.simulate.network(200, 20, field="temperature", seed=1)
+    some = fm.decompose(net.readings, method="auto", level=0.5)
+    most = fm.decompose(net.readings, method="auto", level=0.95)
+    assert ((most.upper - most.lower) > (some.upper - some.lower)).mean() > 0.99
