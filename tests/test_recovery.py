@@ -267,7 +267,7 @@ def test_hidden_readings_do_not_reach_the_score(net, monkeypatch):
     monkeypatch.setattr(
         solving, "decompose", lambda X, **k: seen.append(X.copy()) or decompose(X, **k)
     )
-    one = fm.recover(grid_of(net))["temperature"]
+    one = fm.recover(grid_of(net), method="ls")["temperature"]
     hidden = ~np.isnan(seen[0]) & np.isnan(seen[1])
     assert np.count_nonzero(hidden) >= one.holdout.method.count
     assert one.holdout.method.count == one.holdout.line.count > 20
@@ -276,14 +276,14 @@ def test_hidden_readings_do_not_reach_the_score(net, monkeypatch):
 def test_the_line_is_said_to_win_where_it_does():
     rng = np.random.default_rng(0)
     walks = rng.normal(size=(400, 8)).cumsum(axis=0)  # every node goes its own way
-    verdict = fm.recover(Grid.of(walks))["value"].holdout.verdict
+    verdict = fm.recover(Grid.of(walks), method="ls")["value"].holdout.verdict
     assert verdict.startswith("a straight line is")
 
 
 def test_a_loose_solve_scores_as_a_tight_one(net, monkeypatch):
-    loose = fm.recover(grid_of(net))["temperature"].holdout.method
+    loose = fm.recover(grid_of(net), method="ls")["temperature"].holdout.method
     monkeypatch.setattr(solving, "GAP_HIDDEN", 1e-7)
-    tight = fm.recover(grid_of(net))["temperature"].holdout.method
+    tight = fm.recover(grid_of(net), method="ls")["temperature"].holdout.method
     assert loose.mae == pytest.approx(tight.mae, rel=0.01)
     assert loose.mae != tight.mae
 
@@ -382,9 +382,9 @@ def short_windows(monkeypatch):
 
 
 def test_windows_give_what_one_solve_gives(long, monkeypatch):
-    whole = fm.recover(Grid.of(long.readings), holdout=False)["value"]
+    whole = fm.recover(Grid.of(long.readings), method="ls", holdout=False)["value"]
     monkeypatch.setattr(windows, "WINDOW", 30 * 1200)
-    rec = fm.recover(Grid.of(long.readings), holdout=False)
+    rec = fm.recover(Grid.of(long.readings), method="ls", holdout=False)
     parts = rec["value"]
     assert "solved in 4 windows" in rec.summary()["notes"][-1]
     middle = np.nanmedian(long.readings, axis=0)
@@ -408,24 +408,28 @@ def test_a_node_silent_in_a_window_keeps_its_level(long, short_windows):
     X = long.readings.copy()
     X[:, 4] += 40.0
     X[:2500, 4] = np.nan
-    one = fm.recover(Grid.of(X), holdout=False)["value"]
+    one = fm.recover(Grid.of(X), method="ls", holdout=False)["value"]
     off = one.estimate[:1000, 4] - long.truth[:1000, 4] - 40.0
     assert abs(np.median(off)) < 4.0
     assert any("no reading before" in note for note in one.notes)
 
 
-def test_an_episode_over_a_join_is_one(long, short_windows):
+def test_an_episode_over_a_join_is_one(short_windows):
+    long = network(4000, 30, seed=0, anomaly_rate=0.0)  # nothing else to be grouped with it
     X = long.readings.copy()
     edge = windows.windows(4000, 30)[1].first
     # Longer than what the windows share: neither of them sees all of it.
     X[edge - 200 : edge + 200, 4] = long.truth[edge - 200 : edge + 200, 4] + 500.0
-    one = fm.recover(Grid.of(X), holdout=False)["value"]
+    one = fm.recover(Grid.of(X), method="ls", holdout=False)["value"]
     across = [e for e in one.episodes if e.node == 4 and e.start < edge < e.stop]
     assert len(across) == 1
     seen = np.flatnonzero(~np.isnan(X[:, 4]))
     inside = seen[(seen >= edge - 200) & (seen < edge + 200)]
-    assert (across[0].start, across[0].stop) == (inside[0], inside[-1] + 1)
-    assert across[0].readings == len(inside)
+    # `faults` takes a few readings on either side along; where it ends is not the window's doing.
+    start, stop = across[0].start, across[0].stop
+    assert inside[0] - 20 < start <= inside[0]
+    assert inside[-1] < stop < inside[-1] + 21
+    assert across[0].readings == np.count_nonzero(one.flag[start:stop, 4] == 3) >= len(inside)
     assert all(e.stop <= len(X) for e in one.episodes)
 
 
@@ -433,7 +437,7 @@ def test_hidden_readings_are_scored_in_some_windows(monkeypatch):
     monkeypatch.setattr(windows, "WINDOW", 1)
     X = network(4000, 6, seed=0).readings
     count = len(windows.windows(4000, 6))
-    one = fm.recover(Grid.of(X))["value"]
+    one = fm.recover(Grid.of(X), method="ls")["value"]
     assert count > condition.SCORED
     assert any(f"scored in 4 of {count} windows" in note for note in one.notes)
     assert one.holdout.method.count > 100

@@ -97,8 +97,8 @@ def test_exact_fields_come_back(X, close):
 
 
 @pytest.mark.parametrize("seed", [0, 2, 4])
-def test_an_exact_field_with_a_few_holes_is_not_suspected(seed):
-    assert set(np.unique(recovered(holes(SEASON, 0.05, seed)).flag)) == {1, 9}
+def test_an_exact_field_with_holes_is_not_suspected(seed):
+    assert set(np.unique(recovered(holes(SEASON, 0.3, seed)).flag)) == {1, 9}
 
 
 @pytest.mark.parametrize("X", [np.tile(np.arange(10.0), (60, 1)), np.full((60, 10), 7.3)])

@@ -5,6 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+import pytest
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
@@ -27,8 +28,8 @@ recipes = st.fixed_dictionaries(
 )
 
 
-def recover(X, **options):
-    return fm.recover(Grid.of(X), holdout=False, **options)["value"]
+def recover(X, method="ls", **options):
+    return fm.recover(Grid.of(X), method=method, holdout=False, **options)["value"]
 
 
 def alike(a, b, shown):
@@ -57,16 +58,37 @@ def test_permuting_nodes_permutes_the_result(recipe):
     alike(moved, plain, recipe)
 
 
-@few
-@given(recipes, st.sampled_from([(1.8, 32.0), (1e-3, 0.0), (-1.0, 5.0), (1e6, -3.0)]))
-def test_units_do_not_matter(recipe, unit):
+UNITS = [(1.8, 32.0), (1e-3, 0.0), (1e6, -3.0)]
+FLIPPED = (-1.0, 5.0)
+
+
+def check_units(recipe, unit, method):
     a, b = unit
     X = fm.simulate.network(**recipe).readings
-    plain, other = recover(X), recover(a * X + b)
+    plain, other = recover(X, method), recover(a * X + b, method)
     other = replace(
         other, observed=X, estimate=(other.estimate - b) / a, scale=other.scale / abs(a)
     )
     alike(other, plain, recipe)
+
+
+@few
+@given(recipes, st.sampled_from([*UNITS, FLIPPED]))
+def test_units_do_not_matter(recipe, unit):
+    check_units(recipe, unit, "ls")
+
+
+@settings(few, max_examples=4)
+@given(recipes, st.sampled_from(UNITS))
+def test_units_do_not_matter_to_auto(recipe, unit):
+    check_units(recipe, unit, "auto")
+
+
+@pytest.mark.xfail(reason="auto is not the same upside down: up to half a node's scale")
+def test_the_sign_does_not_matter_to_auto():
+    recipe = {"slots": 61, "nodes": 13, "rank": 1, "sampling": 0.879422734117038}
+    recipe |= {"noise": 2.3816634616586696, "anomaly_rate": 0.02339771087079673, "seed": 41583}
+    check_units(recipe, FLIPPED, "auto")
 
 
 @few

@@ -86,7 +86,8 @@ class _Job:
         failed = outside(X, self.limits)
         readings = np.where(failed, np.nan, X) if failed.any() else X
         context = self._context(window)
-        lasting = _persistent(readings, context)
+        with np.errstate(over="ignore", invalid="ignore"):  # a node may send 1e308
+            lasting = faults.persistent(readings, context)
         evidence = np.where(lasting, np.nan, readings) if lasting.any() else readings
         solved = solve(evidence, self.known, self.level, self.options)
         seen = ~np.isnan(X)
@@ -98,7 +99,8 @@ class _Job:
         usual = typical_error(solved)
         self.spreads.append(np.maximum(usual_distance(evidence, solved.estimate), usual))
         context = replace(context, usual=usual)
-        found = _classify(readings, solved.estimate, suspect, context, lasting)
+        with np.errstate(over="ignore", invalid="ignore"):
+            found = faults.classify(readings, solved.estimate, suspect, context, persistent=lasting)
         self.episodes += [(window, episode) for episode in found]
         if scored:
             passed = np.where(suspect, np.nan, evidence)
@@ -164,23 +166,6 @@ class _Job:
                 distance = np.clip(self.X[block] - self.estimate[block], -largest, largest)
             out[block] = np.where(off, distance, 0.0)
         return out
-
-
-def _persistent(X: Array, context: faults.Context) -> Array:
-    """Readings in stuck, drifting or dead stretches: no evidence for the field."""
-    find = getattr(faults, "persistent", None)
-    if find is None:
-        return np.zeros(X.shape, dtype=np.bool_)
-    with np.errstate(over="ignore", invalid="ignore"):  # a node may send 1e308
-        return np.asarray(find(X, context))
-
-
-def _classify(
-    X: Array, estimate: Array, suspect: Array, context: faults.Context, lasting: Array
-) -> tuple[Episode, ...]:
-    known = {"persistent": lasting} if hasattr(faults, "persistent") else {}
-    with np.errstate(over="ignore", invalid="ignore"):
-        return tuple(faults.classify(X, estimate, suspect, context, **known))
 
 
 def _joined(found: list[tuple[Window, Episode]], flag: Array) -> tuple[Episode, ...]:

@@ -19,9 +19,6 @@ OWN, NEAR = 4, 12  # own readings within so many slots either way: enough to jud
 FEWEST_READINGS = 5  # of a node
 FEWEST_NODES = 3
 FEWEST_SLOTS = 5
-# A reading this close to the field, in parts of the node's own spread, is never suspect: where
-# there is hardly any noise, the field is known only as closely as it was solved.
-CLOSE = 1e-2
 
 
 def comparable(slots: int, nodes: int) -> bool:
@@ -74,14 +71,6 @@ def medians(array: Array) -> Array:
         with np.errstate(over="ignore"):  # the middle of two readings of 1e308
             out[heard] = np.nanmedian(array[:, heard], axis=0)
     return out
-
-
-def apart(readings: Array, estimate: Array) -> Array:
-    """True where a reading is off the field by more than the solve's own inexactness."""
-    with np.errstate(over="ignore", invalid="ignore"):
-        spread = 1.4826 * medians(np.abs(readings - medians(readings)))
-        far: Array = np.abs(readings - estimate) > CLOSE * spread
-    return far
 
 
 def flags(observed: Array, judged: Array, suspect: Array, failed: Array) -> Array:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -12,8 +13,8 @@ from fieldmend import faults
 from fieldmend.decomposition import ConvergenceWarning, Decomposition, decompose
 from fieldmend.grid import Array
 from fieldmend.metrics import interpolate
-from fieldmend.recovery.holdout import Holdout, hide, scored
-from fieldmend.recovery.judging import apart, comparable
+from fieldmend.recovery.holdout import LARGEST, Holdout, hide, scored
+from fieldmend.recovery.judging import comparable
 from fieldmend.recovery.options import Options
 from fieldmend.recovery.witnesses import Witnesses
 from fieldmend.solvers.methods import METHODS
@@ -86,8 +87,7 @@ def suspicious(evidence: Array, solved: Solved) -> Array:
     if solved.suspect is not None:
         return solved.suspect
     with np.errstate(over="ignore", invalid="ignore"):  # a node may send 1e308
-        far = faults.spikes(evidence, solved.estimate)
-    return np.asarray(far) & apart(evidence, solved.estimate)
+        return np.asarray(faults.spikes(evidence, solved.estimate))
 
 
 def typical_error(solved: Solved) -> float:
@@ -124,6 +124,10 @@ def score(passed: Array, solved: Solved, options: Options, seed: int) -> Holdout
 
 def _own_score(passed: Array, solved: Solved) -> Holdout | None:
     own = solved.holdout
+    large = np.asarray((np.abs(passed) > LARGEST).any(axis=0))[own.columns]
+    large |= np.abs(own.truth) > LARGEST
+    if large.any():  # their errors cannot be squared
+        own = _kept(own, ~large)
     if len(own.rows) == 0:
         return None
     hidden = np.zeros(passed.shape, dtype=np.bool_)
@@ -136,6 +140,13 @@ def _own_score(passed: Array, solved: Solved) -> Holdout | None:
         return found
     inside = (own.lower <= own.truth) & (own.truth <= own.upper)
     return Holdout(found.method, found.line, float(np.mean(inside)))
+
+
+def _kept(own: Any, which: Array) -> Any:
+    """Some of the readings that a method hid."""
+    names = ("rows", "columns", "truth", "estimate", "lower", "upper")
+    parts = {name: getattr(own, name) for name in names}
+    return SimpleNamespace(**{n: None if a is None else a[which] for n, a in parts.items()})
 
 
 def _decompose(X: Array, options: Options, gap: float) -> Decomposition:

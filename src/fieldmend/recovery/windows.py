@@ -10,7 +10,7 @@ import numpy as np
 from fieldmend.grid import Array
 
 WINDOW = 12_000_000
-"""Entries (slots × nodes) solved together: `ls`, its hold-out included, peaks at 1.4 GB then."""
+"""Entries (slots × nodes) solved together: `ls`, its hold-out included, peaks at 1.5 GB then."""
 SHORTEST = 512  # slots, however many nodes there are
 OVERLAP = 8  # a window shares a part of this many with the next
 
