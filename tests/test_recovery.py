@@ -504,3 +504,40 @@ def test_intellab(real, caplog):
     assert (one.flag[late, at] != 1).mean() > 0.9  # it reads above 50 °C: dying
     assert one.holdout.method.count > 1000
     assert Options().method == one.method
+
+
+# Conditions together -----------------------------------------------------------------------------
+
+
+def two_conditions(seed, *, related):
+    """Humidity follows the temperature of its node, or nothing; their gaps are different."""
+    rng = np.random.default_rng(seed)
+    own = rng.normal(size=(300, 8)).cumsum(axis=0)  # every node goes its own way
+    other = own if related else rng.normal(size=(300, 8)).cumsum(axis=0)
+    noise = 0.05 * rng.normal(size=(2, 300, 8))
+    values = {"temperature": own + noise[0], "humidity": 60 - 2 * other + noise[1]}
+    truth = values["temperature"].copy()
+    for n in range(8):
+        start = rng.integers(20, 240)
+        values["temperature"][start : start + 40, n] = np.nan
+        start = rng.integers(20, 240)
+        values["humidity"][start : start + 20, n] = np.nan
+    grid = replace(Grid.of(values["temperature"]), values=values)
+    return grid, truth, np.isnan(values["temperature"])
+
+
+def test_conditions_that_tell_of_each_other_are_recovered_together():
+    grid, truth, lost = two_conditions(0, related=True)
+    alone = fm.recover(grid)["temperature"]
+    joint = fm.recover(grid, joint=True)["temperature"]
+    assert "together with the other conditions" in joint.choice
+    errors = [np.abs(one.estimate - truth)[lost].mean() for one in (joint, alone)]
+    assert errors[0] < 0.6 * errors[1]
+    assert joint.estimate.shape == alone.estimate.shape == joint.flag.shape
+
+
+def test_conditions_that_do_not_are_recovered_alone():
+    grid, _, _ = two_conditions(1, related=False)
+    joint = fm.recover(grid, joint=True)["temperature"]
+    assert "alone:" in joint.choice
+    np.testing.assert_array_equal(joint.estimate, fm.recover(grid)["temperature"].estimate)

@@ -31,6 +31,7 @@ def helps(X: Array, others: Sequence[Array], estimate: Estimate, seed: int) -> t
     A packet that is lost takes all its conditions along. Where that is what happens here, the
     companions' readings are hidden with the condition's: else they would look better than they are.
     """
+    heard = ~np.isnan(X).all(axis=0)
     hidden = hide(X, seed + SEED)
     if not hidden.any():
         return False, "alone: too few readings to try the conditions together"
@@ -47,8 +48,9 @@ def helps(X: Array, others: Sequence[Array], estimate: Estimate, seed: int) -> t
         return False, "alone: the other conditions hold no readings"
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
-        alone = _error(estimate(shown), X, hidden)
-        joint = _error(estimate(np.hstack([shown, company]))[:, : X.shape[1]], X, hidden)
+        own, kept = shown[:, heard], hidden[:, heard]
+        alone = _error(estimate(own), X[:, heard], kept)
+        joint = _error(estimate(np.hstack([own, company]))[:, : own.shape[1]], X[:, heard], kept)
     if alone == 0 or joint >= BETTER * alone:
         change = f"{100 * (joint / alone - 1):+.0f} %" if alone else "nothing to gain"
         return False, f"alone: with the other conditions the error on hidden readings is {change}"

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 import numpy as np
 
@@ -13,6 +14,7 @@ from fieldmend.engine import blocks
 from fieldmend.faults import Episode
 from fieldmend.grid import Array, Grid
 from fieldmend.recovery import notes
+from fieldmend.recovery.company import heard_columns, helps
 from fieldmend.recovery.holdout import Holdout, merged
 from fieldmend.recovery.judging import (
     FAIL,
@@ -26,7 +28,7 @@ from fieldmend.recovery.judging import (
 from fieldmend.recovery.options import Options
 from fieldmend.recovery.result import Recovered
 from fieldmend.recovery.room import Room
-from fieldmend.recovery.solving import Solved, score, solve, suspicious, typical_error
+from fieldmend.recovery.solving import Solved, field_of, score, solve, suspicious, typical_error
 from fieldmend.recovery.windows import Window, windows
 from fieldmend.recovery.witnesses import Witnesses, witnesses
 
@@ -71,6 +73,7 @@ class _Job:
     episodes: list[tuple[Window, Episode]] = field(default_factory=list)
     lower: Array | None = None
     upper: Array | None = None
+    together: tuple[bool, str] | None = None  # do other conditions help, and the words for it
 
     def __post_init__(self) -> None:
         self.X = self.grid.values[self.name]
@@ -89,7 +92,8 @@ class _Job:
         with np.errstate(over="ignore", invalid="ignore"):  # a node may send 1e308
             lasting = faults.persistent(readings, context)
         evidence = np.where(lasting, np.nan, readings) if lasting.any() else readings
-        solved = solve(evidence, self.known, self.level, self.options)
+        company = self._company(window, evidence)
+        solved = solve(evidence, self.known, self.level, self.options, company)
         seen = ~np.isnan(X)
         judged = judgeable(seen & ~failed, self.known)
         suspect = (suspicious(evidence, solved) | lasting) & judged
@@ -108,6 +112,20 @@ class _Job:
             self.scores += [] if result is None else [result]
         nothing = np.empty((0, 0))
         self.solved.append(replace(solved, estimate=nothing, lower=None, upper=None, suspect=None))
+
+    def _company(self, window: Window, evidence: Array) -> Array | None:
+        """The other conditions of these slots, if they help; asked once, on the first window."""
+        if not self.options.joint or len(self.grid.values) < 2:
+            return None
+        others = [
+            np.where(outside(part, self.options.limits.get(name)), np.nan, part)
+            for name, part in ((n, a[window.slots]) for n, a in self.grid.values.items())
+            if name != self.name
+        ]
+        if self.together is None:
+            solve_for = partial(field_of, options=self.options)
+            self.together = helps(evidence, others, solve_for, self.options.seed)
+        return heard_columns(others) if self.together[0] else None
 
     def _blend(self, window: Window, solved: Solved) -> None:
         window.blend(self.estimate, solved.estimate)
@@ -150,11 +168,16 @@ class _Job:
             rank=max(s.rank for s in self.solved),
             gap=max(gaps) if not any(np.isnan(gaps)) else np.nan,
             status=worst.status,
-            choice="; ".join(dict.fromkeys(s.choice for s in self.solved if s.choice)),
+            choice="; ".join(dict.fromkeys(filter(None, self._choices()))),
             holdout=merged(self.scores),
             episodes=_joined(self.episodes, self.flag),
             notes=(*said, *sentences),
         )
+
+    def _choices(self) -> Iterator[str]:
+        yield from (s.choice for s in self.solved)
+        if self.together is not None:
+            yield self.together[1]
 
     def _anomaly(self) -> Array:
         """How far suspect and failed readings lie off the field that was finally found."""

@@ -89,6 +89,7 @@ def recover(  # noqa: PLR0913 - the options of the main job, keyword-only
     options.check_conditions(grid)
     if all(np.isnan(array).all() for array in grid.values.values()):
         raise InputError("all readings are missing: nothing to recover from")
+    options = options.for_grid(grid)
     room = Room.of(grid)
     done: dict[str, Recovered] = {}
     try:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -15,6 +15,8 @@ from fieldmend.records.filling import VALUES
 from fieldmend.records.slotting import microseconds
 from fieldmend.solvers.methods import METHODS
 
+DAY = 86_400_000_000  # microseconds
+FEWEST_A_DAY = 4  # slots, else there is no course of the day to see
 USABLE = tuple(name for name in METHODS if name != "oracle")
 """Methods of `decompose` that need to be told nothing about the truth."""
 
@@ -30,6 +32,7 @@ class Options:
     holdout: bool = True
     command: str = ""
     joint: bool = False
+    period: tuple[int, ...] = ()  # slots in a day and a week, where slots divide them
 
     def __post_init__(self) -> None:
         if self.method not in USABLE:
@@ -45,6 +48,12 @@ class Options:
             raise InputError(f"seed {shown(self.seed)}", hint="Give a whole number from 0")
         for name, pair in self.limits.items():
             _check_limits(name, pair)
+
+    def for_grid(self, grid: Grid) -> Options:
+        """The same, knowing how many slots make a day and a week."""
+        whole = grid.slot > 0 and DAY % grid.slot == 0 and DAY // grid.slot >= FEWEST_A_DAY
+        day = DAY // grid.slot if whole else 0
+        return replace(self, period=(day, 7 * day)) if day else self
 
     def check_conditions(self, grid: Grid) -> None:
         """Limits are for conditions that are there."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -44,40 +43,53 @@ class Solved:
     notes: tuple[str, ...] = ()
 
 
-def solve(evidence: Array, known: Witnesses, level: Array, options: Options) -> Solved:
+def solve(
+    evidence: Array,
+    known: Witnesses,
+    level: Array,
+    options: Options,
+    company: Array | None = None,
+) -> Solved:
     """The field at every node and slot of a window.
 
     `level` is each node's usual distance from the network's median: a node that is silent in this
-    window, but not in others, is estimated by it.
+    window, but not in others, is estimated by it. `company` are columns that are solved along and
+    left out of the result: other conditions.
     """
     heard: Array = np.asarray(~np.isnan(evidence).all(axis=0))
     if not comparable(len(evidence), int(np.count_nonzero(heard[known.distinct]))):
         return Solved(_line(evidence), method="line", status="too little to solve")
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", ConvergenceWarning)
-        out = _decompose(evidence if heard.all() else evidence[:, heard], options, GAP)
+        X = evidence if heard.all() else evidence[:, heard]
+        out = _decompose(X if company is None else np.hstack([X, company]), options, GAP)
+    own = X.shape[1]
 
-    def whole(part: Array | None) -> Array | None:
-        return None if part is None else _spread_out(np.asarray(part, np.float64), heard, level)
+    def whole(part: Array) -> Array:
+        return _spread_out(np.asarray(part[:, :own], np.float64), heard, level)
 
     suspect = None
     if out.method in DECIDES:
         suspect = np.zeros(evidence.shape, dtype=np.bool_)
-        suspect[:, heard] = out.sparse != 0
-    estimate = _spread_out(np.asarray(out.estimate, np.float64), heard, level)
+        suspect[:, heard] = out.sparse[:, :own] != 0
     return Solved(
-        estimate,
-        whole(getattr(out, "lower", None)),
-        whole(getattr(out, "upper", None)),
+        whole(out.estimate),
+        None if out.lower is None else whole(out.lower),
+        None if out.upper is None else whole(out.upper),
         suspect,
         out.method,
         out.rank,
         out.gap,
         str(out.status),
-        str(getattr(out, "choice", None) or ""),
-        getattr(out, "holdout", None),
+        out.choice or "",
+        None if out.holdout is None else out.holdout.kept(out.holdout.columns < own),
         tuple(str(w.message) for w in caught),
     )
+
+
+def field_of(X: Array, options: Options) -> Array:
+    """The field of readings, solved as loosely as a hold-out may be."""
+    return np.asarray(_decompose(X, options, GAP_HIDDEN).estimate, np.float64)
 
 
 def suspicious(evidence: Array, solved: Solved) -> Array:
@@ -127,7 +139,7 @@ def _own_score(passed: Array, solved: Solved) -> Holdout | None:
     large = np.asarray((np.abs(passed) > LARGEST).any(axis=0))[own.columns]
     large |= np.abs(own.truth) > LARGEST
     if large.any():  # their errors cannot be squared
-        own = _kept(own, ~large)
+        own = own.kept(~large)
     if len(own.rows) == 0:
         return None
     hidden = np.zeros(passed.shape, dtype=np.bool_)
@@ -136,23 +148,14 @@ def _own_score(passed: Array, solved: Solved) -> Holdout | None:
     readings[own.rows, own.columns] = own.truth
     estimate[own.rows, own.columns] = own.estimate
     found = scored(readings, hidden, estimate)
-    if own.lower is None or own.upper is None:
-        return found
     inside = (own.lower <= own.truth) & (own.truth <= own.upper)
     return Holdout(found.method, found.line, float(np.mean(inside)))
-
-
-def _kept(own: Any, which: Array) -> Any:
-    """Some of the readings that a method hid."""
-    names = ("rows", "columns", "truth", "estimate", "lower", "upper")
-    parts = {name: getattr(own, name) for name in names}
-    return SimpleNamespace(**{n: None if a is None else a[which] for n, a in parts.items()})
 
 
 def _decompose(X: Array, options: Options, gap: float) -> Decomposition:
     extra: dict[str, Any] = {"tol": gap} if options.method in CERTIFIED else {}
     if "level" in METHODS[options.method].options:
-        extra["level"] = options.level
+        extra |= {"level": options.level, "period": options.period or None}
     return decompose(X, method=options.method, seed=options.seed, **extra)
 
 

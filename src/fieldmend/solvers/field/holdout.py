@@ -28,6 +28,10 @@ class Holdout:
     upper: Array
     gap: Index
 
+    def kept(self, which: Mask) -> Holdout:
+        """Some of the hidden readings."""
+        return Holdout(*(array[which] for array in vars(self).values()))
+
 
 def draw_hidden(used: Mask, lost: Mask, share: float, rng: np.random.Generator) -> Mask:
     """Choose about `share` of the used readings: half single, half in runs as long as real gaps.
