@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from fieldmend.prox import Array, Mask
-from fieldmend.solvers.field.fitting import fit
+from fieldmend.solvers.field.fitting import quick_field
 from fieldmend.solvers.field.holdout import draw_hidden, run_lengths
 from fieldmend.solvers.field.jumps import Index
 from fieldmend.solvers.field.model import Data, estimate
@@ -109,8 +109,7 @@ def without(data: Data, course: Course) -> Data:
 
 def estimate_of(data: Data, seed: int) -> Array:
     """The field at every entry, nodes × slots."""
-    fitted = fit(data, seed)
-    return estimate(fitted.field, fitted.clean)[0]
+    return estimate(quick_field(data, seed), data)[0]
 
 
 def _worth_it(data: Data, length: int) -> bool:

@@ -66,6 +66,11 @@ def fit(data: Data, seed: int) -> Fit:
     return Fit(field, clean, trials, screen, start)
 
 
+def quick_field(data: Data, seed: int) -> Field:
+    """The field model without a search for false readings and without hold-outs: for trials."""
+    return _grown(start_field(data), data, np.random.default_rng(seed))
+
+
 def _screened(data: Data, rng: np.random.Generator) -> tuple[Mask, Field, Screen]:
     """False readings, decided twice: without a field, then against a first one."""
     false, first = learn(first_channels(data), data.used, data.slots)

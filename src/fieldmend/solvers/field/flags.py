@@ -93,14 +93,17 @@ def _candidates(
     # A longer segment is one long fault, or single ones side by side.
     longer = np.maximum(np.log(rule.rates[1]), length * np.log(rule.rates[0]))
     score = np.where(length == 1, np.log(rule.rates[0]), longer)
-    score -= _PER_READING * (length - 1) + _EVIDENCE
-    evidence = first.score(start, end) + channels[0].slack
-    for channel, law in zip(channels[1:], rule.laws[1:], strict=True):
-        scorer = _Scorer(channel.values[used], at, law)
+    prior = score - _PER_READING * (length - 1) - _EVIDENCE
+    evidence = np.full(len(start), np.inf)
+    for channel, law in zip(channels, rule.laws, strict=True):
+        scorer = first if channel is channels[0] else _Scorer(channel.values[used], at, law)
+        # What cannot pass is dropped before it is scored: most pairs.
+        kept = scorer.most(start, end) + channel.slack + prior > 0
+        start, end, prior, evidence = start[kept], end[kept], prior[kept], evidence[kept]
         evidence = np.minimum(evidence, scorer.score(start, end) + channel.slack)
-    score += evidence
+    score = prior + evidence
     kept = score > 0
-    return start[kept], length[kept], score[kept]
+    return start[kept], (end - start)[kept], score[kept]
 
 
 class _Scorer:
@@ -112,6 +115,7 @@ class _Scorer:
         gap = np.where(self.inner, np.diff(at.slot, prepend=0, append=0), 1)
         node = np.append(at.node, at.node[-1])
         self.log_width = np.log(law.width)
+        self.highest = law.highest()
         density = law.log_density(jump, gap, node)
         none = law.log_density(np.zeros_like(jump), gap, node)
         self.loss = np.where(self.inner, -density, 0.0)
@@ -122,15 +126,24 @@ class _Scorer:
 
     def score(self, start: Index, end: Index) -> Array:
         """Evidence that readings start … end − 1 are false."""
-        inside = self.within[end] - self.within[start + 1]
         both = self.inner[start] & self.inner[end]
-        before, after = np.maximum(start - 1, 0), np.minimum(end, len(self.values) - 1)
-        gap = np.where(both, self.at.slot[after] - self.at.slot[before], 1)
-        skip = self.law.log_density(
-            self.values[after] - self.values[before], gap, self.at.node[start]
-        )
+        across: Array = np.empty(len(start))
+        i, j = start[both], end[both]
+        gap = self.at.slot[j] - self.at.slot[i - 1]
+        jump = self.values[j] - self.values[i - 1]
+        across[both] = self.law.log_density(jump, gap, self.at.node[i])
+        across[~both] = self._at_end(start[~both], end[~both]) - _END
+        return self._jumps(start, end) + across
+
+    def most(self, start: Index, end: Index) -> Array:
+        """What `score` is at the most: as if there were no jump across the segment."""
+        both = self.inner[start] & self.inner[end]
+        return self._jumps(start, end) + np.where(both, self.highest[self.at.node[start]], np.inf)
+
+    def _jumps(self, start: Index, end: Index) -> Array:
+        inside = self.within[end] - self.within[start + 1]
         out: Array = self.loss[start] + self.loss[end] + inside - self.log_width
-        return out + np.where(both, skip, self._at_end(start, end) - _END)
+        return out
 
     def _at_end(self, start: Index, end: Index) -> Array:
         """With nothing on one side: how much less usual the level inside is than that outside."""

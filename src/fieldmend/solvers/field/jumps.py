@@ -62,6 +62,12 @@ class JumpLaw:
         out: Array = log_student(jump / s, self.freedom) - np.log(s)
         return out
 
+    def highest(self) -> Array:
+        """The largest log density of each node: no jump, over the kindest gap."""
+        return np.asarray(
+            log_student(np.zeros(1), self.freedom) - np.log(self.scale * self.rise.min())
+        )
+
     def log_level(self, value: Array, node: Index) -> Array:
         """How usual a value is for its node, whatever came before it."""
         s = self.spread[node] / _HALF[3]
