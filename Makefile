@@ -11,7 +11,7 @@ export OMP_NUM_THREADS ?= 1
 PYTEST ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test lint docs snippets browser paper bench bench-accuracy check-long clean
+.PHONY: help setup demo test coverage lint docs snippets browser paper bench bench-accuracy check-long clean
 
 help:  ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' Makefile
@@ -29,7 +29,12 @@ $(STAMP): pyproject.toml constraints.txt
 demo: setup  ## a simulated network, recovered; its report opens
 	$(BIN)/fieldmend demo
 
+# One process a core, a file of tests to each: what a file sets up, it sets up once.
 test: lint  ## lint, then all tests but the long ones (PYTEST='-k prox' to choose)
+	@$(MAKE) --no-print-directory browser || echo "no Chromium: the report's browser tests are skipped"
+	$(BIN)/python -m pytest -n auto --dist loadfile $(PYTEST)
+
+coverage: setup  ## the same tests, with the lines and branches they miss
 	$(BIN)/python -m pytest --cov $(PYTEST)
 
 lint: setup  ## style, types, import direction, repository checklist
