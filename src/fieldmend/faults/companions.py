@@ -13,6 +13,8 @@ LEARNT = 1500
 # Parts of them; a reference window leaves out two neighbouring ones.
 WINDOWS = 6
 RANKS = 4
+# Slots on which the number of factors is tried.
+TRIED = 300
 TUKEY = 4.685
 # Prior precision of a factor, whose changes have unit size: its levels may be some times larger.
 RIDGE = 0.05
@@ -44,6 +46,7 @@ def implied(X: Array, trusted: Mask) -> Implied:
     centre, scale = _scaling(X, trusted)
     Z = (X - centre) / scale
     loadings, noise = _loadings(Z, trusted)
+    loadings = _useful(Z, trusted, loadings, noise)
     residual = np.empty_like(Z)
     for turn in range(2):
         for start in range(0, X.shape[0], BLOCK):
@@ -157,6 +160,24 @@ def _typical(Y: Array, seen: Mask) -> Array:
 def _median_abs(error: Array, seen: Mask) -> Array:
     """Median of each node's seen sizes, positive."""
     return np.maximum(np.nan_to_num(node_medians(np.where(seen, error, np.nan)), nan=1.0), 1e-6)
+
+
+def _useful(Z: Array, trusted: Mask, A: Array, noise: Array) -> Array:
+    """Loadings without the factors that the others cannot tell a node.
+
+    For each node as many leading factors as predict it best, itself left out, on evenly spaced
+    slots. A factor that is one node's fault is known to nobody else, so it goes.
+    """
+    slots, nodes = Z.shape
+    rows = np.unique(np.linspace(0, slots - 1, min(TRIED, slots)).astype(int))
+    errors = np.full((A.shape[1], nodes), np.inf)
+    for k in range(A.shape[1]):
+        residual = _left_out(Z[rows], trusted[rows], A[:, : k + 1], noise)
+        residual = np.where(trusted[rows], residual, np.nan)
+        size = node_medians(np.abs(residual - node_medians(residual)))
+        errors[k] = np.where(np.isnan(size), np.inf, size)
+    kept = np.argmin(errors, axis=0)
+    return np.asarray(np.where(np.arange(A.shape[1]) <= kept[:, None], A, 0.0))
 
 
 def _left_out(Z: Array, trusted: Mask, A: Array, noise: Array) -> Array:
