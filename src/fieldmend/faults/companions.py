@@ -159,7 +159,8 @@ def _typical(Y: Array, seen: Mask) -> Array:
 
 def _median_abs(error: Array, seen: Mask) -> Array:
     """Median of each node's seen sizes, positive."""
-    return np.maximum(np.nan_to_num(node_medians(np.where(seen, error, np.nan)), nan=1.0), 1e-6)
+    size = node_medians(np.where(seen, error, np.nan))
+    return np.asarray(np.maximum(np.nan_to_num(size, nan=1.0), 1e-6))
 
 
 def _useful(Z: Array, trusted: Mask, A: Array, noise: Array) -> Array:
