@@ -12,6 +12,10 @@ by de Bruijn et al. 2016; ``both`` pools temperature and light. Its "bias" is a 
 ``clean``: the share of readings flagged in real records as they are (without mote 18, which dies),
 so real faults in them count as false alarms. ``goal`` applies to fieldmend.
 
+Read with care: the constants of `faults` were chosen while looking at these very sets (some 60
+settings tried: 12 of the noise test, about 35 of the spikes, about 15 of the departures), so "met" is
+in-sample and an unseen network will do worse. Nothing was held out.
+
 Real files: ../shared/data, or FIELDMEND_DATA; without them only the simulated rows.
 """
 
@@ -210,7 +214,7 @@ def real_faults() -> Iterator[dict[str, Any]]:
             starts = [e.start for e in episodes if e.node == n and e.kind == "dead"]
             late.append((starts[0] - hot) * grid.slot / 3.6e9 if starts else np.inf)
         found = f"{np.isfinite(late).sum()} of {len(late)} deaths, begun {min(late):.0f} h to "
-        goal = met(max(late) <= 12, f"{found}{max(late):+.0f} h from the first 45 °C, ≤ 12")
+        goal = met(max(late) <= 12, f"{found}{max(late):+.0f} h from the first 45 °C, ≤ 12 h")
         empty = {**row("real", f"IntelLab, nine motes, {slot}", "fieldmend", 0.0), "flagged": ""}
         yield empty | {"goal": goal}
 

@@ -10,8 +10,14 @@ from fieldmend.faults.stretches import MAD, Array, Mask, node_medians, slot_medi
 
 # Slots from which the loadings are learnt, evenly spaced; more does not help and costs.
 LEARNT = 1500
+# Parts of them; a reference window leaves out two neighbouring ones.
+WINDOWS = 6
 RANKS = 4
+# Slots on which the number of factors is tried.
+TRIED = 300
 TUKEY = 4.685
+# Prior precision of a factor, whose changes have unit size: its levels may be some times larger.
+RIDGE = 0.05
 BLOCK = 4096
 
 
@@ -39,9 +45,9 @@ def implied(X: Array, trusted: Mask) -> Implied:
     """
     centre, scale = _scaling(X, trusted)
     Z = (X - centre) / scale
-    loadings = _loadings(Z, trusted)
+    loadings, noise = _loadings(Z, trusted)
+    loadings = _useful(Z, trusted, loadings, noise)
     residual = np.empty_like(Z)
-    noise = np.ones(X.shape[1])
     for turn in range(2):
         for start in range(0, X.shape[0], BLOCK):
             rows = slice(start, start + BLOCK)
@@ -66,12 +72,13 @@ def _scaling(X: Array, trusted: Mask) -> tuple[Array, Array]:
     return centre, np.maximum(scale, floor if floor > 0 else 1.0)
 
 
-def _loadings(Z: Array, trusted: Mask) -> Array:
-    """Nodes × r: what each node makes of the common factors, learnt from changes over a while.
+def _loadings(Z: Array, trusted: Mask) -> tuple[Array, Array]:
+    """What each node makes of the common factors, nodes × r, and how well: its noise.
 
-    A fault that lasts is a component of the levels, but it changes only when it begins and when it
-    ends. So changes over a twentieth of the record are taken; factors from them with no node in
-    charge of one (`_factors`); then node by node a robust regression on these.
+    Learnt from changes over a twentieth of the record: a fault that lasts is a component of the
+    levels, but it changes only when it begins and when it ends. Factors from them with no node in
+    charge of one (`_factors`); then node by node a robust regression on these, begun from the
+    window that explains the node best (`_best_window`).
     """
     slots, nodes = Z.shape
     lag = max(1, slots // 20) if slots > 2 else 0
@@ -81,16 +88,46 @@ def _loadings(Z: Array, trusted: Mask) -> Array:
     Y = Z[rows + lag] - Z[rows] if lag else Z[rows]
     Y = np.where(seen, np.clip(Y, -6, 6), 0.0)
     B = _factors(Y, seen, rank)
-    pairs = (B[:, :, None] * B[:, None, :]).reshape(rows.size, -1)
-    weight, small = seen.astype(float), 1e-3 * np.eye(rank)
-    A = np.zeros((nodes, rank))
-    for turn in range(12):
-        G = (weight.T @ pairs).reshape(nodes, rank, rank) + small
-        A = np.linalg.solve(G, ((weight * Y).T @ B)[:, :, None])[:, :, 0]
+    A = _best_window(Y, B, seen)
+    pairs = _pairs(B)
+    for _ in range(6):
         error = np.abs(Y - B @ A.T)
-        size = error / (MAD * _median_abs(error, seen))
-        weight = seen * (1 / np.maximum(size, 0.1) if turn < 6 else _weights(size, soft=False))
-    return A
+        weight = seen * _weights(error / (MAD * _median_abs(error, seen)), soft=False)
+        A = _solved(weight.T @ pairs, (weight * Y).T @ B)
+    noise = MAD * _median_abs(np.abs(Y - B @ A.T), seen)
+    return A, np.maximum(noise, 0.2 * float(np.median(noise)))
+
+
+def _best_window(Y: Array, B: Array, seen: Mask) -> Array:
+    """Loadings from the reference window that explains most of each node: nodes × r.
+
+    The record without a third of it, for six thirds, and the whole: whichever leaves the smallest
+    median error. A fault lies in the third that is left out, or it is too long to be told.
+    """
+    pairs = _pairs(B)
+    cuts = np.array_split(np.arange(Y.shape[0]), WINDOWS)
+    squares = np.stack([seen[c].astype(float).T @ pairs[c] for c in cuts])
+    products = np.stack([Y[c].T @ B[c] for c in cuts])
+    best, least = np.zeros((Y.shape[1], B.shape[1])), np.full(Y.shape[1], np.inf)
+    for i in range(WINDOWS + 1):
+        used = [k for k in range(WINDOWS) if i == WINDOWS or k not in (i, (i + 1) % WINDOWS)]
+        A = _solved(squares[used].sum(axis=0), products[used].sum(axis=0))
+        error = _median_abs(np.abs(Y - B @ A.T), seen)
+        better = error < least
+        best[better], least[better] = A[better], error[better]
+    return best
+
+
+def _pairs(B: Array) -> Array:
+    """Products of each row's entries, flat: rows × r²."""
+    return np.asarray((B[:, :, None] * B[:, None, :]).reshape(B.shape[0], -1))
+
+
+def _solved(squares: Array, products: Array) -> Array:
+    """Normal equations of all nodes."""
+    rank = products.shape[1]
+    matrices = squares.reshape(-1, rank, rank) + 1e-3 * np.eye(rank)
+    return np.asarray(np.linalg.solve(matrices, products[:, :, None])[:, :, 0])
 
 
 def _factors(Y: Array, seen: Mask, rank: int) -> Array:
@@ -122,8 +159,26 @@ def _typical(Y: Array, seen: Mask) -> Array:
 
 def _median_abs(error: Array, seen: Mask) -> Array:
     """Median of each node's seen sizes, positive."""
-    middle = np.nan_to_num(node_medians(np.where(seen, error, np.nan)), nan=1.0)
-    return np.asarray(np.maximum(middle, 1e-6))
+    size = node_medians(np.where(seen, error, np.nan))
+    return np.asarray(np.maximum(np.nan_to_num(size, nan=1.0), 1e-6))
+
+
+def _useful(Z: Array, trusted: Mask, A: Array, noise: Array) -> Array:
+    """Loadings without the factors that the others cannot tell a node.
+
+    For each node as many leading factors as predict it best, itself left out, on evenly spaced
+    slots. A factor that is one node's fault is known to nobody else, so it goes.
+    """
+    slots, nodes = Z.shape
+    rows = np.unique(np.linspace(0, slots - 1, min(TRIED, slots)).astype(int))
+    errors = np.full((A.shape[1], nodes), np.inf)
+    for k in range(A.shape[1]):
+        residual = _left_out(Z[rows], trusted[rows], A[:, : k + 1], noise)
+        residual = np.where(trusted[rows], residual, np.nan)
+        size = node_medians(np.abs(residual - node_medians(residual)))
+        errors[k] = np.where(np.isnan(size), np.inf, size)
+    kept = np.argmin(errors, axis=0)
+    return np.asarray(np.where(np.arange(A.shape[1]) <= kept[:, None], A, 0.0))
 
 
 def _left_out(Z: Array, trusted: Mask, A: Array, noise: Array) -> Array:
@@ -131,11 +186,11 @@ def _left_out(Z: Array, trusted: Mask, A: Array, noise: Array) -> Array:
     observed = ~np.isnan(Z)
     Y = np.where(observed, Z, 0.0)
     rank = A.shape[1]
-    pairs = (A[:, :, None] * A[:, None, :]).reshape(A.shape[0], -1)
+    pairs = _pairs(A)
     precision = 1.0 / np.maximum(noise, 1e-3) ** 2
     weight = trusted * precision
     for turn in range(6):
-        G = (weight @ pairs).reshape(-1, rank, rank) + np.eye(rank)
+        G = (weight @ pairs).reshape(-1, rank, rank) + RIDGE * np.eye(rank)
         b = np.linalg.solve(G, ((weight * Y) @ A)[:, :, None])[:, :, 0]
         error = Y - b @ A.T
         if turn == 5:

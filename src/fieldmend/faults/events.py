@@ -56,6 +56,15 @@ def local(mean: Array, least: float, context: Context) -> Mask:
     return out
 
 
+def mostly(part: Mask, found: Mask) -> Mask:
+    """Runs of `found`, down each column, of which at least half is in `part`."""
+    out = np.zeros(found.shape, dtype=np.bool_)
+    for n in np.flatnonzero((part & found).any(axis=0)):
+        for a, b in zip(*stretches(found[:, n]), strict=True):
+            out[a:b, n] = part[a:b, n].mean() >= 0.5
+    return out
+
+
 def on_low_battery(found: Mask, context: Context) -> Mask:
     """Stretches of `found` in which the node's battery is lower than nearly ever before."""
     out = np.zeros(found.shape, dtype=np.bool_)

@@ -13,7 +13,7 @@ import numpy as np
 
 from fieldmend.faults import history
 from fieldmend.faults.companions import implied
-from fieldmend.faults.events import local, on_low_battery, recurrent, shared
+from fieldmend.faults.events import local, mostly, on_low_battery, recurrent, shared
 from fieldmend.faults.labels import Context
 from fieldmend.faults.stretches import (
     MAD,
@@ -80,7 +80,9 @@ def persistent(X: Any, context: Context | None = None) -> Mask:
     gone = runaway(values, found, context)
     found |= gone
     for _ in range(PASSES):
-        found |= departed(values, found, gone, context)
+        # Its edges are soft: with the worst left out, the next pass sees more of a departure.
+        gone |= departed(values, found, gone, context)
+        found |= gone
     return np.asarray(given_up(found, observed) & observed, dtype=np.bool_)
 
 
@@ -179,23 +181,32 @@ def departed(values: Array, left_out: Mask, gone: Mask, context: Context) -> Mas
     trusted = ~np.isnan(values) & ~left_out
     field = implied(values, trusted)
     z = np.clip(field.residual / field.spread, -1e4, 1e4)
-    witnesses = trusted.sum(axis=1, keepdims=True) >= 0.5 * (~np.isnan(values)).sum(
-        axis=1, keepdims=True
-    )
-    known = ~np.isnan(z) & witnesses
+    heard = (~np.isnan(values)).sum(axis=1)
+    known = ~np.isnan(z) & (trusted.sum(axis=1) >= 0.5 * heard)[:, None]
     # What was found already must not make its neighbours look bad.
     mean = _rolling_mean(z, known & ~left_out)
     low, high = _limits(np.abs(mean[known & ~left_out]))
-    out = np.zeros(values.shape, dtype=np.bool_)
+    out = _departures(z, mean, known, gone, (low, high))
+    fresh = out & ~gone
+    nearby = local(np.where(left_out, 0.0, mean), low, context)
+    together = shared(fresh, mean, left_out) | mostly(nearby, fresh)
+    together &= ~on_low_battery(fresh, context)
+    return out & ~together & ~recurrent(fresh, mean, context)
+
+
+def _departures(
+    z: Array, mean: Array, known: Mask, gone: Mask, limits: tuple[float, float]
+) -> Mask:
+    """Stretches with a mean beyond the upper limit, or `gone`, as far as the lower one."""
+    low, high = limits
+    out = np.zeros(z.shape, dtype=np.bool_)
     core = (np.abs(mean) > high) | gone
-    core &= gone | ~local(np.where(left_out, 0.0, mean), low, context)
     for n in np.flatnonzero((core & known).any(axis=0)):
         at = np.flatnonzero(known[:, n])
         hull = joined((np.abs(mean[at, n]) > low) | gone[at, n], SMOOTH // 2)
-        for a, b in zip(*stretches(grown(core[at, n] & hull, hull)), strict=True):
+        for a, b in zip(*stretches(grown(core[at, n], hull)), strict=True):
             out[at[a:b], n] = _off(np.abs(z[at[a:b], n]), low)
-    spared = shared(out & ~gone, mean, left_out) | recurrent(out & ~gone, mean, context)
-    return out & ~spared
+    return out
 
 
 def _off(sizes: Array, low: float) -> Mask:
