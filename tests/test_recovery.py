@@ -14,6 +14,7 @@ from fieldmend.grid import Grid
 from fieldmend.recovery import Options, condition, holdout, judging, room, solving, windows
 from fieldmend.recovery.windows import Window
 from fieldmend.recovery.witnesses import witnesses
+from fieldmend.solvers.field.holdout import Holdout as Hidden
 
 
 def network(slots=200, nodes=20, seed=1, **options):
@@ -317,14 +318,15 @@ class Field:
         self.sparse[7, 1] = 3.0
         rows, columns = np.nonzero(~np.isnan(X[:40, :5]))
         truth = X[rows, columns]
-        self.holdout = Hidden(rows, columns, truth)
-
-
-class Hidden:
-    def __init__(self, rows, columns, truth):
-        self.rows, self.columns, self.truth = rows, columns, truth
-        self.estimate = truth + 0.25
-        self.lower, self.upper = truth - 1, truth + np.where(np.arange(len(truth)) % 2, 1, -0.5)
+        self.holdout = Hidden(
+            rows,
+            columns,
+            truth,
+            truth + 0.25,
+            truth - 1,
+            truth + np.where(np.arange(len(truth)) % 2, 1, -0.5),
+            np.ones(len(truth), dtype=np.intp),
+        )
 
 
 def test_a_method_with_its_own_answers_is_taken_at_its_word(net, monkeypatch):

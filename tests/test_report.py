@@ -232,7 +232,7 @@ def test_rejects_notes_warnings_and_origin_are_there():
         "1,000 no number text 0", "slot 5 min, found", "mast 2 and mast 3 hold the same data",
         "exactly 85.0 in 412 readings of 3 nodes", "fieldmend recover readings.csv", "ab" * 32,
         f"fieldmend {fm.__version__}", f"numpy {np.__version__}", "set aside 1,200",
-        "method ls, level 0.9", "1.0e-07 converged",
+        "method auto, level 0.9", "1.0e-07 converged",
     ):  # fmt: skip
         assert said in text, said
     assert "text 50" not in text

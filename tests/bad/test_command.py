@@ -121,7 +121,7 @@ GOES = [
     case("one node", 0, "nothing to compare with", "recover", "one.csv", one_csv=HEAD + "a,2024-01-01 00:00,1\na,2024-01-01 01:00,2\n"),
     case("one slot", 0, "nothing to compare with", "recover", "one.csv", one_csv=HEAD + "a,2024-01-01,1\nb,2024-01-01,2\n"),
     case("one reading", 0, "1 node x 1 slot", "inspect", "one.csv", one_csv=HEAD + "a,2024-01-01,1\n"),
-    case("a constant", 0, "", "inspect", "c.csv", c_csv=GOOD.replace("20", "5")),
+    case("a constant", 0, "", "inspect", "c.csv", c_csv=HEAD + "".join(f"n{n},2024-01-01 0{t}:00,5\n" for n in range(4) for t in range(9))),
     case("a damaged archive, salvaged", 3, "", "recover", "cut.csv.gz", "--salvage",
          cut_csv_gz=b"\x1f\x8b\x08\0\0\0\0\0\0\xff"),
     case("one condition all missing", 0, "humidity has no reading at all", "recover", "half.csv",

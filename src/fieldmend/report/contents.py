@@ -283,7 +283,7 @@ def made(recovery: Recovery, summary: Summary) -> dict[str, Any]:
     settings = [
         (item.name, _setting(getattr(options, item.name)))
         for item in fields(options)
-        if item.name != "command"
+        if item.name not in ("command", "period")  # shown apart; follows from the slot
     ]
     rows = summary["rows"]
     return {
@@ -314,6 +314,8 @@ def made(recovery: Recovery, summary: Summary) -> dict[str, Any]:
 def _setting(value: object) -> str:
     if isinstance(value, dict):
         return ", ".join(f"{shown(k)}={plain(v, 80)}" for k, v in value.items()) or "none"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
     return plain(value, 200)
 
 
