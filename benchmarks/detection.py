@@ -13,8 +13,8 @@ by de Bruijn et al. 2016; ``both`` pools temperature and light. Its "bias" is a 
 so real faults in them count as false alarms. ``goal`` applies to fieldmend.
 
 Read with care: the constants of `faults` were chosen while looking at these very sets (some 60
-settings tried: 12 of the noise test, about 35 of the spikes, about 15 of the departures), so "met" is
-in-sample and an unseen network will do worse. Nothing was held out.
+settings tried: 12 of the noise test, about 35 of the spikes, about 15 of the departures), so "met"
+is in-sample and an unseen network will do worse. Nothing was held out.
 
 Real files: ../shared/data, or FIELDMEND_DATA; without them only the simulated rows.
 """
