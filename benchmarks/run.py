@@ -19,6 +19,7 @@ SCRIPTS = {
     "scaling": [[HERE / "scaling.py"]],
     "reading": [[HERE / "reading.py"]],
     "command": [[HERE / "command.py"]],
+    "detection": [[HERE / "detection.py"]],
     "peers": [[HERE / "peers" / "run.py", "--setup"], [HERE / "peers" / "run.py"]],
 }
 
