@@ -92,7 +92,7 @@ def test_every_page_is_listed_and_every_listed_page_is_there_or_to_come():
     listed = {line for line in index.splitlines() if re.fullmatch(r"[a-z]+", line)}
     pages = {page.stem for page in (ROOT / "docs").glob("*.md")} - {"index"}
     assert pages - listed == set()
-    assert listed - pages <= {"auto", "faults", "flags"}
+    assert listed <= pages | {"paper/claims"}
 
 
 def test_the_pages_build_without_a_warning(tmp_path):
