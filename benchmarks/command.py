@@ -64,6 +64,8 @@ def jobs(folder: str) -> list[Job]:
     return [
         Job("fieldmend recover", "read, grid, fill, flag, score, write, report",
             [*fieldmend, "recover", *where, *out], 6.0),
+        Job("fieldmend recover --method ls", "the same, by the convex method",
+            [*fieldmend, "recover", *where, *out, "--method", "ls"], 6.0),
         Job("fieldmend recover --no-report --no-holdout", "read, grid, fill, flag, write",
             [*fieldmend, "recover", *where, *out, "--no-report", "--no-holdout"]),
         Job("fieldmend inspect", "read, grid, measure", [*fieldmend, "inspect", *where]),
