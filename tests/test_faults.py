@@ -428,11 +428,11 @@ def test_a_departure_of_neighbours_is_local_and_one_of_strangers_is_not():
     mean = np.full((50, 20), 0.1)
     labels = context(mean, places=places)
     mean[20:30, [3, 4, 5]] = 9.0
-    assert events.local(mean, 2.0, labels)[20:30, [3, 4, 5]].all()
-    assert events.local(mean, 2.0, labels).sum() == 30
+    assert events.local(mean, 2.0, labels, mean)[20:30, [3, 4, 5]].all()
+    assert events.local(mean, 2.0, labels, mean).sum() == 30
     mean[20:30, [4, 5]] = 0.1
     mean[20:30, [12, 19]] = 9.0
-    assert not events.local(mean, 2.0, labels).any()
+    assert not events.local(mean, 2.0, labels, mean).any()
 
 
 def test_what_comes_back_at_its_hours_is_a_habit():

@@ -44,9 +44,13 @@ def _age(side: Mask, heard: Mask) -> Array:
     return np.asarray(place - np.maximum.accumulate(np.where(heard & ~side, place, 0), axis=0))
 
 
-def local(mean: Array, least: float, context: Context) -> Mask:
-    """Slots and nodes at which two of the node's five companions depart to the same side as it."""
-    order, _ = companions(np.where(mean == 0, np.nan, mean), context)
+def local(mean: Array, least: float, context: Context, readings: Array) -> Mask:
+    """Slots and nodes at which two of the node's five companions depart to the same side as it.
+
+    Companions are near by place, else alike in their `readings`: alike in their departures, nodes
+    that drift would excuse each other.
+    """
+    order, _ = companions(readings, context)
     up, down = mean > least, mean < -least
     out = np.zeros(mean.shape, dtype=np.bool_)
     for n in np.flatnonzero((up | down).any(axis=0)):

@@ -188,7 +188,8 @@ def departed(values: Array, left_out: Mask, gone: Mask, context: Context) -> Mas
     low, high = _limits(np.abs(mean[known & ~left_out]))
     out = _departures(z, mean, known, gone, (low, high))
     fresh = out & ~gone
-    nearby = local(np.where(left_out, 0.0, mean), low, context)
+    readings = np.where(left_out, np.nan, values)
+    nearby = local(np.where(left_out, 0.0, mean), low, context, readings)
     together = shared(fresh, mean, left_out) | mostly(nearby, fresh)
     together &= ~on_low_battery(fresh, context)
     return out & ~together & ~recurrent(fresh, mean, context)
