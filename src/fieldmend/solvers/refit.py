@@ -13,6 +13,7 @@ hidden readings best.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
@@ -240,7 +241,7 @@ def _width(readings: Array, observed: Mask) -> float:
 def _crossing(model: Model, width: float) -> Array:
     """The residual at which noise and anomaly are equally likely."""
     odds = model.good * width / ((1 - model.good) * np.sqrt(2 * np.pi) * model.noise)
-    threshold: Array = model.noise * np.sqrt(2 * np.log(np.maximum(odds, np.e)))
+    threshold: Array = model.noise * np.sqrt(2 * np.log(np.maximum(odds, math.e)))
     return threshold
 
 
