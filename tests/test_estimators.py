@@ -376,7 +376,6 @@ def test_new_slots_are_recovered_from_their_readings(net, automatic):
 @pytest.mark.parametrize("level", [0.5, 0.9])
 def test_intervals_of_new_slots_hold_what_they_promise(net, level):
     model = FieldRecovery(level=level).fit(net.readings[TRAIN])
-    lower, upper = model.predict_interval(net.readings[NEW])
     # An interval is for the reading that would have been made: noise included.
     clean = net.observed[NEW] & ~net.support[NEW]
     rng = np.random.default_rng(0)

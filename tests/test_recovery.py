@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import fieldmend as fm
+from fieldmend.faults import Episode
 from fieldmend.grid import Grid
 from fieldmend.recovery import Options, condition, holdout, judging, room, solving, windows
 from fieldmend.recovery.windows import Window
@@ -543,3 +544,20 @@ def test_conditions_that_do_not_are_recovered_alone():
     joint = fm.recover(grid, joint=True)["temperature"]
     assert "alone:" in joint.choice
     np.testing.assert_array_equal(joint.estimate, fm.recover(grid)["temperature"].estimate)
+
+
+# The list of anomalies ---------------------------------------------------------------------------
+
+
+def test_an_event_does_not_name_the_faults_beneath_it(rec):
+    one = rec["temperature"]
+    slot, node = np.argwhere(one.flag == 3)[0]
+    fault = Episode(int(node), "temperature", int(slot), int(slot) + 1, "spike", 1, 9.0, 0.9, "…")
+    event = replace(fault, start=0, stop=len(one.flag), kind="event")
+    known = replace(one, episodes=(fault, event))
+    listed = replace(rec, conditions={"temperature": known}).anomaly_columns()
+    at = (listed["node"] == rec.grid.nodes[node]) & (
+        listed["time"] == rec.grid.times[slot].astype("datetime64[us]")
+    )
+    assert listed["kind"][at].tolist() == ["spike"]
+    assert "event" not in listed["kind"]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -12,8 +11,9 @@ import numpy as np
 from fieldmend.cli.progress import progress
 from fieldmend.cli.recovering import command, read
 from fieldmend.diagnostics import gap_lengths, loss_rates, singular_energy
-from fieldmend.grid import Array, Grid, stamp
+from fieldmend.grid import Array, Grid
 from fieldmend.metrics import interpolate
+from fieldmend.recovery.summary import about_grid
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -45,26 +45,11 @@ def overview(grid: Grid) -> dict[str, Any]:
     origin = grid.origin
     return {
         "fieldmend": __version__,
-        "rows": {
-            "read": origin.read,
-            "used": origin.used,
-            "duplicates": origin.duplicates,
-            "set_aside": origin.set_aside,
-        },
-        "set_aside_by_reason": dict(origin.rejects.totals),
+        **about_grid(grid),
         "rejects": [
             {"file": r.file, "line": r.line, "reason": r.reason, "text": r.text}
             for r in origin.rejects.listed[:REJECTS]
         ],
-        "inputs": [asdict(one) for one in origin.files],
-        "grid": {
-            "slots": grid.shape[0],
-            "nodes": grid.shape[1],
-            "slot_seconds": grid.slot / 1e6,
-            "start": stamp(grid.times[0]),
-            "end": stamp(grid.times[-1] + grid.slot),
-            "places": 0 if grid.places is None else len(grid.places),
-        },
         "conditions": {name: _condition(grid, name) for name in grid.values},
         "notes": list(origin.notes),
         "warnings": list(origin.warnings),

@@ -3,7 +3,7 @@
 Arrays are slots × nodes, NaN = not observed. See `docs/faults.md` for what each test asks.
 """
 
-from fieldmend.faults.episodes import classify, confidence, kinds, spread
+from fieldmend.faults.episodes import classify, confidence, kinds
 from fieldmend.faults.labels import Context, Episode
 from fieldmend.faults.lasting import persistent
 from fieldmend.faults.singles import spikes
@@ -16,5 +16,4 @@ __all__ = [
     "kinds",
     "persistent",
     "spikes",
-    "spread",
 ]

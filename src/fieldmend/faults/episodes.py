@@ -133,16 +133,6 @@ def kinds(episodes: Sequence[Episode], shape: tuple[int, int]) -> tuple[Array, t
     return out, tuple(episode.kind for episode in episodes)
 
 
-def spread(X: Any, estimate: Any) -> Array:
-    """Usual distance between each node's readings and the field: 1.4826 × median |X − L|.
-
-    0 for a node that was never heard.
-    """
-    with np.errstate(over="ignore", invalid="ignore"):
-        distance = np.abs(np.asarray(X, dtype=np.float64) - np.asarray(estimate, dtype=np.float64))
-    return np.nan_to_num(MAD * node_medians(distance), nan=0.0, posinf=np.finfo(float).max)
-
-
 def _spreads(residual: Array, flagged: Mask) -> Array:
     """Robust standard deviations of the unflagged residuals, not far below the network's."""
     spread = MAD * node_medians(np.abs(np.where(flagged, np.nan, residual)))

@@ -6,11 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
+from fieldmend import faults
 
-    from fieldmend.faults import Episode
-    from fieldmend.grid import Array
+if TYPE_CHECKING:
     from fieldmend.recovery.result import Recovery
 
 COLUMNS = (
@@ -35,8 +33,8 @@ def anomaly_columns(recovery: Recovery) -> dict[str, Any]:
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
             deviation = value - expected
             score = np.abs(deviation) / one.scale[node]
-        episode = episode_at(one.episodes, flagged.shape)[flagged]
-        kinds = np.array([e.kind for e in one.episodes] + [""], dtype=object)
+        index, names = faults.kinds(one.episodes, flagged.shape)
+        episode, kinds = index[flagged], np.array([*names, ""], dtype=object)
         limit = one.flag[flagged] == 4
         kind = np.where(limit, "limit", kinds[episode])
         row = (
@@ -54,11 +52,3 @@ def anomaly_columns(recovery: Recovery) -> dict[str, Any]:
             parts[name].append(column)
         first += len(one.episodes)
     return {name: np.concatenate(columns) for name, columns in parts.items()}
-
-
-def episode_at(episodes: Sequence[Episode], shape: tuple[int, ...]) -> Array:
-    """Index of the episode that each entry lies in, -1 for none; slots × nodes."""
-    index = np.full(shape, -1)
-    for i, episode in enumerate(episodes):
-        index[episode.start : episode.stop, episode.node] = i
-    return index

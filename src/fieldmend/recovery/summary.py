@@ -11,6 +11,7 @@ from fieldmend.grid import stamp
 
 if TYPE_CHECKING:
     from fieldmend.faults import Episode
+    from fieldmend.grid import Grid
     from fieldmend.metrics import HiddenErrors
     from fieldmend.recovery.result import Recovered, Recovery
 
@@ -25,6 +26,20 @@ def summarise(recovery: Recovery) -> dict[str, Any]:
     return {
         "fieldmend": __version__,
         "command": recovery.options.command,
+        **about_grid(grid),
+        "conditions": {name: _condition(one) for name, one in recovery.conditions.items()},
+        "look_first": look_first(recovery),
+        "notes": [*origin.notes, *recovery.notes],
+        "warnings": [*origin.warnings, *_warnings(recovery)],
+        "suspects": list(origin.suspects),
+        "files": {},
+    }
+
+
+def about_grid(grid: Grid) -> dict[str, Any]:
+    """What was read, what became of the rows, and the grid they make."""
+    origin = grid.origin
+    return {
         "rows": {
             "read": origin.read,
             "used": origin.used,
@@ -41,12 +56,6 @@ def summarise(recovery: Recovery) -> dict[str, Any]:
             "end": stamp(grid.times[-1] + grid.slot),
             "places": 0 if grid.places is None else len(grid.places),
         },
-        "conditions": {name: _condition(one) for name, one in recovery.conditions.items()},
-        "look_first": look_first(recovery),
-        "notes": [*origin.notes, *recovery.notes],
-        "warnings": [*origin.warnings, *_warnings(recovery)],
-        "suspects": list(origin.suspects),
-        "files": {},
     }
 
 
