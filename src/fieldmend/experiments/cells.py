@@ -7,6 +7,7 @@ goes on where it was. One process writes; a line that a kill cut short is not re
 
 from __future__ import annotations
 
+import ast
 import hashlib
 import json
 import os
@@ -36,7 +37,13 @@ COMPUTING = (
     "simulate", "solvers",
 )  # fmt: skip
 SHARED = ("contestants", "sampling")  # of the experiments
+# Names in an experiment's file that say which cells there are, or sum them up.
+PLANNING = frozenset(
+    {"RUNS", "FEWER", "RATES", "QUICK_RATES", "cells", "table", "loss_table", "energy_table",
+     "separation_table", "TITLES"}
+)  # fmt: skip
 THREADS = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS")
+TRUTH = ("field", "false")  # what is known of a simulated matrix
 AHEAD = 3  # cells waiting per worker: enough to keep it busy, few enough to stop soon
 
 
@@ -54,11 +61,41 @@ def code_version(experiment: str = "") -> str:
     """A hash of the source that computes: the core and the experiment's own file."""
     root = Path(__file__).parents[1]
     found = hashlib.sha256()
-    own = [Path(__file__).parent / f"{name}.py" for name in (experiment, *SHARED) if name]
-    for path in [*(root / name for name in COMPUTING), *own]:
+    for path in (root / name for name in COMPUTING):
         for file in sorted(path.rglob("*.py")) if path.is_dir() else [path]:
-            found.update(file.read_bytes())
+            found.update(computing(file.read_text(encoding="utf-8")).encode())
+    for name in filter(None, (experiment, *SHARED)):
+        source = Path(__file__).with_name(f"{name}.py").read_text(encoding="utf-8")
+        found.update(computing(source, without=PLANNING).encode())
     return found.hexdigest()[:16]
+
+
+def computing(source: str, without: frozenset[str] = frozenset()) -> str:
+    r"""What a module computes: its code without comments, docstrings and some of its names.
+
+    Examples
+    --------
+    >>> one = computing("RUNS = 10\ndef f(): return 1  # one", without=frozenset({"RUNS"}))
+    >>> one == computing("def f():\n    return 1")
+    True
+    """
+    tree = ast.parse(source)
+    for node in ast.walk(tree):
+        body = getattr(node, "body", None)
+        if isinstance(body, list):
+            body[:] = [part for part in body if not (_is_text(part) or _named(part) & without)]
+    return ast.dump(tree)
+
+
+def _is_text(part: ast.AST) -> bool:
+    return isinstance(part, ast.Expr) and isinstance(part.value, ast.Constant)
+
+
+def _named(part: ast.AST) -> set[str]:
+    """The names that a statement defines."""
+    if isinstance(part, ast.Assign):
+        return {target.id for target in part.targets if isinstance(target, ast.Name)}
+    return {part.name} if isinstance(part, ast.FunctionDef | ast.ClassDef) else set()
 
 
 class Store:
@@ -103,8 +140,9 @@ class Store:
         path = self.folder / f"{matrix.fingerprint}.npz"
         if not path.exists():
             parts: dict[str, Any] = {"values": matrix.values}
-            if matrix.field is not None:
-                parts["field"] = matrix.field
+            for name in TRUTH:
+                if getattr(matrix, name) is not None:
+                    parts[name] = getattr(matrix, name)
             labels = json.dumps([matrix.deployment, matrix.condition, matrix.simulated])
             temporary = path.with_suffix(".part.npz")
             np.savez(temporary, labels=np.array(labels), **parts)
@@ -117,8 +155,8 @@ def matrix_of(folder: Path, fingerprint: str) -> Matrix:
     """A matrix from the store."""
     with np.load(folder / f"{fingerprint}.npz") as parts:
         deployment, condition, simulated = json.loads(str(parts["labels"]))
-        field = parts["field"] if "field" in parts else None
-        return Matrix(deployment, condition, parts["values"], simulated, field)
+        truth = {name: parts[name] for name in TRUTH if name in parts}
+        return Matrix(deployment, condition, parts["values"], simulated, **truth)
 
 
 def measure(folder: Path, cell: Cell) -> list[Row]:

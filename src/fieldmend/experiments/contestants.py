@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from types import MappingProxyType
 from typing import Any
 
@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from fieldmend.decomposition import ConvergenceWarning, Decomposition, decompose
 from fieldmend.experiments.data import FloatArray, Matrix
-from fieldmend.metrics import interpolate
+from fieldmend.metrics import detection, interpolate
 from fieldmend.solvers.methods import METHODS
 
 # The paper's problem to the letter: the data's own units, λ = 1/√n. It names no μ and no δ: μ is
@@ -43,7 +43,7 @@ class Separation:
         found: NDArray[np.bool_] = self.sparse != 0
         return found
 
-    @property
+    @cached_property
     def space(self) -> tuple[FloatArray, FloatArray]:
         """Column and row space of the low-rank part."""
         U, _, Vt = np.linalg.svd(self.low_rank, full_matrices=False)
@@ -93,6 +93,15 @@ class Contestant:
     title: str
     answer: Callable[[FloatArray, Separation], Answer]
     detects: bool = False
+
+
+def found_false(
+    answer: Answer, support: NDArray[np.bool_], seen: NDArray[np.bool_]
+) -> dict[str, float]:
+    """Precision and recall among the readings shown; every nonzero entry of S is a flag."""
+    flagged = np.zeros_like(seen) if answer.sparse is None else answer.sparse != 0
+    out = detection(flagged, support, seen)
+    return {"precision": out.precision, "recall": out.recall, "f1": out.f1}
 
 
 def _answer(X: FloatArray, **options: Any) -> Answer:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import hashlib
 import logging
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -87,6 +87,7 @@ class Matrix:
     values: FloatArray
     simulated: bool
     field: FloatArray | None = None  # the true field, of a simulated one
+    false: NDArray[np.bool_] | None = None  # where its spikes are
     start: str = ""
 
     @property
@@ -124,9 +125,11 @@ class Matrix:
         """Some slots from the middle and the first nodes: for a quick look."""
         first = max(0, (len(self.values) - slots) // 2)
         part = (slice(first, first + slots), slice(nodes))
-        field = None if self.field is None else self.field[part]
-        return Matrix(
-            self.deployment, self.condition, self.values[part], self.simulated, field, self.start
+        return replace(
+            self,
+            values=self.values[part],
+            field=None if self.field is None else self.field[part],
+            false=None if self.false is None else self.false[part],
         )
 
 
@@ -243,8 +246,8 @@ def simulated(key: str) -> Deployment:
         field = simulate.deployment(key, condition, seed=SEED + i)
         rng = np.random.default_rng([SEED, i])
         noisy = field + NOISE * np.ptp(field) * rng.normal(size=field.shape)
-        values = simulate.corrupt(noisy, rate=ANOMALIES, seed=rng).readings
-        matrices.append(Matrix(key, condition, values, simulated=True, field=field))
+        made = simulate.corrupt(noisy, rate=ANOMALIES, seed=rng)
+        matrices.append(Matrix(key, condition, made.readings, True, field, made.deviation != 0))
     drawn = simulate.observe(shape.slots, shape.nodes, loss="per_node", rate=0.4, seed=SEED)
     loss = 1 - drawn.mean(axis=0)
     origin = "simulated: climate field, 1 % noise, 4 % spikes"

@@ -10,6 +10,8 @@ from fieldmend.experiments.svg import Axis, Panel, Series, figure
 from fieldmend.experiments.tables import Row, Table, column, select
 
 STYLES = {name: i for i, name in enumerate(TITLES)}
+PAPER_RATIOS = (0.0277, 0.0551)  # of anomalies, in its Fig. 4
+BAND = "Mean over runs; the band is one standard deviation (on a log axis the same factor down)."
 RATE = Axis("sampling rate", bounds=(0.05, 0.95), percent=True)
 
 
@@ -68,12 +70,12 @@ def size(tables: Mapping[str, Table]) -> int:
 def _completion(rows: Table, n: int) -> str:
     series = [
         Series(f"{100 * float(share):g} % anomalies", column(mine, "rate"), column(mine, "error"),
-               column(mine, "error_spread"), style=i)
+               column(mine, "error_spread", 0.0), style=i)
         for i, share in enumerate(dict.fromkeys(row["anomalies"] for row in rows))
         if (mine := select(rows, anomalies=share))
     ]  # fmt: skip
-    panel = Panel("", RATE, Axis("‖L̂ − L‖/‖L‖", log=True), series)
-    return figure(f"Fig. 1: matrix completion, simulated {n} × {n}, rank 5", [panel])
+    panel = Panel("", RATE, Axis("relative error ‖L̂ − L‖/‖L‖", log=True), series)
+    return figure(f"Fig. 1: matrix completion, simulated {n} × {n}, rank 5", [panel], note=BAND)
 
 
 def _spectrum(rows: Table) -> str:
@@ -85,9 +87,10 @@ def _spectrum(rows: Table) -> str:
             for i, share in enumerate(dict.fromkeys(row["anomalies"] for row in rows))
             if (mine := select(rows, anomalies=share, reading=reading))
         ]  # fmt: skip
-        x = Axis("largest singular values")
-        panels.append(Panel(f"100 {reading}", x, Axis("share of energy", bounds=(0, 1.02)), series))
-    return figure("Fig. 2: energy of the largest singular values, simulated", panels)
+        x = Axis("number of largest singular values")
+        how = "100 added to the entry" if reading == "added" else "100 in place of the entry"
+        panels.append(Panel(how, x, Axis("share of energy", bounds=(0, 1.02)), series))
+    return figure("Fig. 2: energy of the largest singular values, simulated", panels, columns=2)
 
 
 def _loss(rows: Table) -> str:
@@ -115,13 +118,28 @@ def _anomalies(rows: Table) -> str:
         at = range(1, len(mine) + 1)
         series.append(Series(name, at, ratios, style=i, joined=False))
     first = select(rows, settings="paper")
-    labels = [
-        f"{SOURCES[str(r['deployment'])].title[0]}-{str(r['condition'])[0].upper()}" for r in first
+    ends = [0.5, len(first) + 0.5]
+    series += [
+        Series("the paper's range", ends, [limit] * 2, style=6, marks=False, dashed=True)
+        for limit in PAPER_RATIOS
     ]
-    x = Axis("", bounds=(0.5, len(first) + 0.5), labels=labels)
-    simulated = " (G: simulated)" if any(r["simulated"] == "yes" for r in first) else ""
-    panel = Panel("", x, Axis("anomalies", percent=True), series)
-    return figure(f"Fig. 4 (right): anomaly ratio{simulated}", [panel])
+    x = Axis("matrix", bounds=(ends[0], ends[1]), labels=[_short(row) for row in first])
+    panel = Panel("", x, Axis("share of readings in S", percent=True), series)
+    return figure("Fig. 4 (right): anomaly ratio", [panel], note=_key(first))
+
+
+def _short(row: Row) -> str:
+    return f"{SOURCES[str(row['deployment'])].title[0]}-{str(row['condition'])[0].upper()}"
+
+
+def _key(rows: Table) -> str:
+    """What the short names stand for, a line for each deployment."""
+    lines = []
+    for key, source in SOURCES.items():
+        mine = select(rows, deployment=key)
+        names = ", ".join(f"{_short(row)} {words(str(row['condition']))}" for row in mine)
+        lines.append(f"{source.title}{_simulated(mine)}: {names}")
+    return "\n".join(lines)
 
 
 def _energy(rows: Table, title: str) -> str:
@@ -144,7 +162,7 @@ def _recovery(rows: Table, title: str, measured: str) -> str:
         mine = select(rows, condition=condition)
         series = [_one(select(mine, method=name), name, measured) for name in _methods(mine)]
         panels.append(Panel(words(condition), RATE, Axis("NSE", log=True), series))
-    return figure(title, panels)
+    return figure(title, panels, note=BAND)
 
 
 def _methods(rows: Table) -> list[str]:
@@ -153,7 +171,7 @@ def _methods(rows: Table) -> list[str]:
 
 
 def _one(rows: list[Row], name: str, measured: str) -> Series:
-    spread = column(rows, f"{measured}_spread")
+    spread = column(rows, f"{measured}_spread", 0.0)
     values = column(rows, measured)
     return Series(TITLES[name], column(rows, "rate"), values, spread, style=STYLES[name])
 
@@ -164,9 +182,9 @@ def _detection(rows: Table, title: str) -> str:
         for condition in _conditions(rows):
             mine = select(rows, condition=condition)
             series = [_one(select(mine, method=name), name, measured) for name in _methods(mine)]
-            y = Axis(measured, bounds=(0, 1.02))
+            y = Axis(f"{measured} of flags", bounds=(0, 1.02))
             panels.append(Panel(words(condition), RATE, y, series))
-    return figure(f"Injected anomalies found: {title}", panels)
+    return figure(f"Injected anomalies found: {title}", panels, note=BAND)
 
 
 def _rate(rows: Table) -> str:
@@ -178,7 +196,7 @@ def _rate(rows: Table) -> str:
 
 def _iterations(rows: Table) -> str:
     series = _by_mu(rows, ("epsilon", "iterations"), "needed", ("lemma", "lemma"), marks=True)
-    panel = Panel("", Axis("ε / F(X*)", log=True), Axis("iterations", log=True), series)
+    panel = Panel("", Axis("accuracy ε / F(X*)", log=True), Axis("iterations", log=True), series)
     return figure("Lemma: iterations to ε, simulated", [panel])
 
 
@@ -208,5 +226,7 @@ def _bound(rows: Table) -> str:
             Series("bound", delta, column(mine, "bound"), style=6, marks=False, dashed=True),
         ]
         title = f"{100 * float(rate):g} % of readings"
-        panels.append(Panel(title, Axis("δ", log=True), Axis("‖X̂ − X‖", log=True), series))
+        panels.append(
+            Panel(title, Axis("noise δ", log=True), Axis("error ‖X̂ − X‖", log=True), series)
+        )
     return figure("Theorem 1: error and bound, simulated", panels)

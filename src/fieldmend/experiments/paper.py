@@ -115,6 +115,7 @@ def _worked(
 def _tables(rows: dict[str, list[Row]], deployments: tuple[Deployment, ...]) -> dict[str, Table]:
     first, theorems = rows["motivation"], rows["theory"]
     energies = [row for row in first if "top" in row]
+    both = [*rows["sweep"], *rows["detection"]]
     tables: dict[str, Table] = {
         "data": datasets.table(deployments),
         "completion": over_runs(
@@ -124,8 +125,8 @@ def _tables(rows: dict[str, list[Row]], deployments: tuple[Deployment, ...]) -> 
         "loss": observations.loss_table(deployments),
         "separation": observations.separation_table(rows["observations"]),
         "energy": observations.energy_table(rows["observations"]),
-        "recovery": sweep.table(rows["sweep"]),
-        "detection": detection.table(rows["detection"]),
+        "recovery": sweep.table([row for row in rows["sweep"] if "truth" in row]),
+        "detection": detection.table([row for row in both if "precision" in row]),
         "solver": rows["solver"],
         "rate": [row for row in theorems if "excess" in row],
         "iterations": [row for row in theorems if "epsilon" in row],

@@ -68,7 +68,8 @@ def figure(title: str, panels: Sequence[Panel], *, columns: int = 3, note: str =
     named = {s.name: s for panel in panels for s in panel.series if s.name}
     width = max(columns * wide, 420, 40 + 8 * len(title))
     legend, lines = _legend(list(named.values()), width, rows * high + 30)
-    height = rows * high + 38 + LEGEND * lines + (18 if note else 0)
+    noted = note.splitlines()
+    height = rows * high + 38 + LEGEND * lines + 16 * len(noted)
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" '
         f'width="{width}" height="{height}" role="img" font-family="{FONT}" font-size="12">',
@@ -81,8 +82,10 @@ def figure(title: str, panels: Sequence[Panel], *, columns: int = 3, note: str =
         down, across = divmod(i, columns)
         parts += _panel(panel, shift + across * wide + LEFT, down * high + TOP + 18)
     parts += legend
-    if note:
-        parts.append(_text(width / 2, height - 8, note, size=11))
+    parts += [
+        _text(20, height - 8 - 16 * i, line, anchor="start", size=11)
+        for i, line in enumerate(reversed(noted))
+    ]
     return "\n".join([*parts, "</svg>", ""])
 
 
@@ -164,13 +167,16 @@ def _step(span: float) -> float:
     return float(power * min((1, 2, 5, 10), key=lambda m: abs(span / (m * power) - 5)))
 
 
+_RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+
+
 def _tick(value: float, axis: Axis) -> str:
     if axis.labels:
         return axis.labels[round(value) - 1]
     if axis.percent:
         return f"{100 * value:.4g} %"
     if axis.log and not 1e-3 < value < 1e4:
-        return f"1e{round(np.log10(value))}"
+        return "10" + str(round(np.log10(value))).translate(_RAISED)
     return f"{value:.6g}"
 
 
@@ -180,11 +186,7 @@ def _curve(series: Series, x: _Scale, y: _Scale) -> list[str]:
     points = [(x(series.x[i]), y(series.y[i])) for i in kept]
     parts = []
     if series.spread:
-        for i in kept:
-            low, high = (series.y[i] - series.spread[i], series.y[i] + series.spread[i])
-            at = x(series.x[i])
-            bottom = y(max(low, y.low))
-            parts.append(_rule(at, bottom, at, y(min(high, y.high)), colour=colour, width=1.2))
+        parts += _band(series, kept, x, y, colour)
     if series.joined:
         path = " ".join(f"{px:.1f},{py:.1f}" for px, py in points)
         dash = ' stroke-dasharray="5 4"' if series.dashed else ""
@@ -195,6 +197,23 @@ def _curve(series: Series, x: _Scale, y: _Scale) -> list[str]:
         draw = _marker(series.style)
         parts += [draw(px, py, colour) for px, py in points]
     return parts
+
+
+def _band(series: Series, kept: Sequence[int], x: _Scale, y: _Scale, colour: str) -> list[str]:
+    """One spread to either side; on a logarithmic axis the same factor up and down.
+
+    There y − spread may be negative, or so near zero that the band would reach the bottom.
+    """
+    lows, highs = [], []
+    for i in kept:
+        at, value, spread = x(series.x[i]), series.y[i], series.spread[i]
+        low, high = value - spread, value + spread
+        if y.log:
+            low = value**2 / high
+        lows.append((at, y(max(low, y.low))))
+        highs.append((at, y(min(high, y.high))))
+    path = " ".join(f"{px:.1f},{py:.1f}" for px, py in [*lows, *reversed(highs)])
+    return [f'<polygon points="{path}" fill="{colour}" fill-opacity="0.18"/>']
 
 
 def _marker(style: int) -> Callable[[float, float, str], str]:

@@ -84,13 +84,17 @@ def select(rows: Table, **wanted: Value) -> list[Row]:
     return [row for row in rows if all(row.get(name) == value for name, value in wanted.items())]
 
 
-def column(rows: Table, name: str) -> list[float]:
-    """A column of numbers."""
-    return [float(row[name]) for row in rows]
+def column(rows: Table, name: str, missing: float | None = None) -> list[float]:
+    """A column of numbers; an empty cell is an error unless there is something to put there."""
+    if missing is None:
+        return [float(row[name]) for row in rows]
+    return [float(row.get(name, missing)) for row in rows]
 
 
 def over_runs(rows: Table, by: Iterable[str], measured: Iterable[str]) -> list[Row]:
     """Mean and spread (standard deviation over runs) of what was measured, group after group.
+
+    Of a single run there is no spread.
 
     Examples
     --------
@@ -108,6 +112,7 @@ def over_runs(rows: Table, by: Iterable[str], measured: Iterable[str]) -> list[R
             values = [float(row[name]) for row in group if name in row]
             if values:
                 line[name] = fmean(values)
-                line[f"{name}_spread"] = stdev(values) if len(values) > 1 else 0.0
+                if len(values) > 1:  # one run says nothing about the spread
+                    line[f"{name}_spread"] = stdev(values)
         out.append(line)
     return out
