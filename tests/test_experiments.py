@@ -1,5 +1,6 @@
 """The paper's experiments: each measurement by hand, tables, figures, the page, kills."""
 
+import dataclasses
 import json
 import os
 import re
@@ -62,6 +63,11 @@ def test_mean_and_spread_over_runs():
     assert row["runs"] == 3
     assert row["nse"] == pytest.approx(3.0)
     assert row["nse_spread"] == pytest.approx(np.sqrt((4 + 1 + 9) / 2))
+
+
+def test_one_run_has_no_spread():
+    (row,) = over_runs([{"rate": 0.5, "nse": 1.0}], ["rate"], ["nse"])
+    assert row == {"rate": 0.5, "runs": 1, "nse": 1.0}
 
 
 # Data
@@ -243,6 +249,22 @@ def test_detection_of_injected_anomalies():
     assert 0 < ours["precision"] < 1  # every nonzero entry of S counts
 
 
+def test_anomalies_of_a_simulated_matrix_are_graded_by_hand():
+    net = fm.simulate.network(40, 12, rank=2, sampling=1.0, noise=0.5, anomaly_rate=0.04, seed=0)
+    matrix = dataclasses.replace(small(), false=net.anomalies != 0)
+    (*_, row) = sweep.measure(matrix, method="ls", rate=0.7, run=0)
+    seen = sampling.shown(matrix, 0.7, 0)
+    left = np.where(seen, matrix.values, np.nan)
+    answer = contestants.contestants()["ls"].answer(left, contestants.separation(matrix))
+    flagged, false = answer.sparse[seen] != 0, matrix.false[seen]
+    assert row["precision"] == pytest.approx((flagged & false).sum() / flagged.sum())
+    assert row["recall"] == pytest.approx((flagged & false).sum() / false.sum())
+    (*_, told) = sweep.measure(matrix, method="os", rate=0.7, run=0)
+    assert told["precision"] == told["recall"] == 1.0
+    rows = sweep.measure(matrix, method="mc", rate=0.7, run=0)  # flags nothing: not graded
+    assert all("truth" in row for row in rows)
+
+
 def test_real_matrices_are_cleaned_before_anomalies_go_in():
     matrix = small(simulated=False)
     sparse = contestants.separation(matrix).sparse
@@ -323,12 +345,33 @@ def test_other_parameters_data_or_code_are_other_cells(tmp_path, monkeypatch):
     assert store.key(cells.Cell("sweep", {"run": 0}, "a")) not in keys
 
 
+def test_text_and_plan_do_not_make_other_cells_but_code_does():
+    path = Path(sweep.__file__)
+    source = path.read_text("utf-8")
+    kept = cells.computing(source, without=cells.PLANNING)
+    same = source.replace("RUNS = 10", "RUNS = 11").replace('"""One recovery', '"""A recovery')
+    assert same != source
+    assert cells.computing(same + "\n# a remark\n", without=cells.PLANNING) == kept
+    other = source.replace("matrix.known & ~seen", "matrix.known & seen")
+    assert other != source
+    assert cells.computing(other, without=cells.PLANNING) != kept
+
+
+def test_the_key_of_a_cell_depends_on_nothing_that_only_shows_results():
+    here = Path(cells.__file__).parent
+    hashed = {*cells.COMPUTING, *(f"{name}.py" for name in cells.SHARED)}
+    assert not hashed & {"cli", "report", "page.py", "figures.py", "svg.py", "claims", "paper.py"}
+    for name in cells.COMPUTING:
+        assert (here.parent / name).exists(), name
+
+
 def test_a_matrix_comes_back_from_the_store(tmp_path):
-    matrix = small()
+    matrix = dataclasses.replace(small(), false=np.eye(40, 12, dtype=bool))
     key = cells.Store(tmp_path).keep(matrix)
     again = cells.matrix_of(tmp_path, key)
     np.testing.assert_array_equal(again.values, matrix.values)
     np.testing.assert_array_equal(again.field, matrix.field)
+    np.testing.assert_array_equal(again.false, matrix.false)
     assert again.labels == matrix.labels
 
 
@@ -474,7 +517,7 @@ def recovery_rows(errors):
     ("errors", "verdict"), [((0.04, 0.01), HOLDS), ((0.2, 0.1), FAILS), ((0.06, 0.01), FAILS)]
 )
 def test_five_percent_from_half_the_samples_on(errors, verdict):
-    from fieldmend.experiments.claims import _below
+    from fieldmend.experiments.claims.recovery import _below
 
     check = _below("ls_paper", 0.05, 0.5, "LS", "")
     for claim in check({"recovery": recovery_rows({"ls_paper": errors})}):
@@ -483,7 +526,7 @@ def test_five_percent_from_half_the_samples_on(errors, verdict):
 
 
 def test_better_than_completion_is_counted():
-    from fieldmend.experiments.claims import _beats
+    from fieldmend.experiments.claims.recovery import _beats
 
     rows = recovery_rows({"ls_paper": (0.1, 0.1), "mc": (0.2, 0.05), "srmf": (0.3, 0.3)})
     mc, srmf, *_ = _beats({"recovery": rows})
@@ -493,7 +536,7 @@ def test_better_than_completion_is_counted():
 
 
 def test_ten_to_fifteen_percent_at_ninety():
-    from fieldmend.experiments.claims import _level_at_ninety
+    from fieldmend.experiments.claims.recovery import _level_at_ninety
 
     rows = recovery_rows({"mc": (0.5, 0.12), "srmf": (0.5, 0.2)})
     verdicts = [claim.verdict for claim in _level_at_ninety({"recovery": rows})]
@@ -517,7 +560,7 @@ def test_points_lie_where_they_should():
 
 
 def test_names_are_escaped_and_styles_differ():
-    series = [Series(f"<{i}>", [1, 2], [1, 2], style=i) for i in range(7)]
+    series = [Series(f"<{i}>", [1, 2], [1, 2], style=i) for i in range(len(COLOURS))]
     text = figure("a & b", [Panel("", Axis("x"), Axis("y"), series)])
     ElementTree.fromstring(text)
     assert all(colour in text for colour in COLOURS)

@@ -14,7 +14,7 @@ from fieldmend.experiments import peers
 from fieldmend.experiments.contestants import solved
 from fieldmend.experiments.data import FloatArray
 from fieldmend.experiments.hiding import PATTERNS, Mask
-from fieldmend.experiments.svg import Axis, Panel, Series, figure
+from fieldmend.experiments.svg import COLOURS, Axis, Panel, Series, figure
 from fieldmend.experiments.tables import Row, Table, column, over_runs, select
 from fieldmend.grid import Grid
 from fieldmend.metrics import hidden_errors, interpolate
@@ -206,28 +206,35 @@ def evaluate(  # noqa: PLR0913  (the options of the command)
     chosen = check(hide, rates, only, runs=runs, with_peers=with_peers)
     grid = source if isinstance(source, Grid) else _grid(source, slot, reading)
     say = progress or (lambda _, __: None)
+    parts, notes = _parts(grid)
     plan = [
         (name, way, rate, run)
-        for name in grid.values
+        for name in parts
         for way in hide
         for rate in rates
         for run in range(runs)
     ]
-    parts, notes = _parts(grid)
     rows: list[Row] = []
     for i, (name, way, rate, run) in enumerate(plan):
         say(f"{name}: {way}, {100 * rate:g} % kept", i / len(plan))
         X = parts[name]
         hidden = PATTERNS[way](~np.isnan(X), rate, seed + 1000 * run)
         labels: Row = {"condition": name, "hide": way, "rate": rate, "run": run}
-        rows += [{**labels, **row} for row in _scores(X, hidden, chosen)]
+        scores = _scores(X, hidden, chosen)
+        rows += [{**labels, **row} for row in scores]
+        if not scores:
+            notes.append(
+                f"{name}: {way}, {100 * rate:g} % kept: not scored, fewer than {FEWEST} readings "
+                "could be hidden"
+            )
     say("done", 1.0)
     if not rows:
         raise InputError(
             f"fewer than {FEWEST} readings could be hidden: nothing to compare the methods on",
-            hint="Hand in a longer record, or hide more (a lower rate)",
+            hint="Hand in a longer record, hide more (a lower rate), or hide them one by one "
+            "(uniform): gaps like the record's own need 400 readings",
         )
-    return Evaluation(rows, dict(grid.units), tuple(notes))
+    return Evaluation(rows, dict(grid.units), tuple(dict.fromkeys(notes)))
 
 
 def check(
@@ -354,5 +361,6 @@ def _lines(rows: Table, names: Sequence[str], x: str) -> list[Series]:
     for i, name in enumerate(names):
         mine = sorted(select(rows, method=name), key=lambda row: float(row[x]))
         if mine:
-            lines.append(Series(name, column(mine, x), column(mine, "mae"), style=i))
+            again = i >= len(COLOURS)  # colours come round: then dashes tell them apart
+            lines.append(Series(name, column(mine, x), column(mine, "mae"), style=i, dashed=again))
     return lines

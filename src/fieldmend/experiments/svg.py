@@ -8,9 +8,9 @@ from html import escape
 
 import numpy as np
 
-# Okabe and Ito's colours; the yellow is left out, it vanishes on white.
-COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00", "#000000")
-MARKS = ("circle", "square", "triangle", "diamond", "down", "plus", "cross")
+# Okabe and Ito's colours; grey takes the place of the yellow, which vanishes on white.
+COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00", "#000000", "#888888")
+MARKS = ("circle", "square", "triangle", "diamond", "down", "plus", "cross", "ring")
 WIDTH, HEIGHT = 300, 230  # of a panel's frame
 LEFT, RIGHT, TOP, BOTTOM = 64, 14, 34, 46
 LEGEND = 22  # per line
@@ -222,6 +222,9 @@ def _marker(style: int) -> Callable[[float, float, str], str]:
     def draw(x: float, y: float, colour: str) -> str:
         if shape == "circle":
             return f'<circle cx="{x:.1f}" cy="{y:.1f}" r="3.4" fill="{colour}"/>'
+        if shape == "ring":
+            place = f'cx="{x:.1f}" cy="{y:.1f}" r="3.6"'
+            return f'<circle {place} fill="#ffffff" stroke="{colour}" stroke-width="1.8"/>'
         if shape in ("plus", "cross"):
             turn = f' transform="rotate(45 {x:.1f} {y:.1f})"' if shape == "cross" else ""
             lines = f"M{x - 4:.1f},{y:.1f}h8M{x:.1f},{y - 4:.1f}v8"
