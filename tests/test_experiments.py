@@ -96,7 +96,7 @@ def test_look_alikes_have_the_papers_shapes_and_say_so():
         one = data.simulated(key)
         assert {m.values.shape for m in one.matrices} == {shape}
         assert all(row["simulated"] == "yes" for row in data.table((one,)))
-        assert "simulated" in one.label
+        assert "simulated" in one.origin
     false = np.abs(one.matrices[0].values - one.matrices[0].field) > 0.1 * np.ptp(
         one.matrices[0].field
     )
@@ -385,7 +385,8 @@ if __name__ == "__main__":
 """
 
 
-def test_a_run_goes_on_after_a_kill(tmp_path):
+@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
+def test_a_run_goes_on_after_a_kill(tmp_path, how):
     script = tmp_path / "script.py"
     script.write_text(KILLED)
     source = str(Path(fm.__file__).parents[1])
@@ -397,8 +398,8 @@ def test_a_run_goes_on_after_a_kill(tmp_path):
     deadline = time.monotonic() + 60
     while time.monotonic() < deadline and not (lines.exists() and lines.stat().st_size > 20_000):
         time.sleep(0.02)
-    child.send_signal(signal.SIGKILL)
-    child.wait()
+    child.send_signal(how)
+    assert child.wait(timeout=60) != 0
     time.sleep(0.2)
     store = cells.Store(tmp_path / "cells")
     assert 0 < len(store.done) < 400
@@ -693,6 +694,15 @@ def test_wrong_options_say_what_to_do(record, options, message):
 def test_too_short_a_record_is_said():
     with pytest.raises(fm.InputError, match="fewer than 20 readings"):
         evaluate.evaluate(fm.Grid.of(np.arange(12.0).reshape(6, 2)))
+
+
+def test_what_could_not_be_scored_is_named():
+    values = fm.simulate.network(slots=40, nodes=4, field="temperature", seed=3).readings
+    grid = fm.Grid.of(values, condition="temperature")
+    found = evaluate.evaluate(grid, hide=["gaps", "uniform"], rates=[0.5], only=["mc"], runs=2)
+    assert {row["hide"] for row in found.table()} == {"uniform"}
+    (note,) = found.notes
+    assert "gaps, 50 % kept: not scored" in note
 
 
 def test_peers_take_part_if_installed(record):

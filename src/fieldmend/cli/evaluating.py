@@ -130,8 +130,9 @@ def _story(found: dict[str, Any]) -> list[RenderableType]:
         )
     )
     lines += ["", found["recommendation"]]
-    if found["notes"] or found["files"]:
-        lines += ["", *story.bullets([*found["notes"], *found["files"].values()])]
+    for listed in (found["notes"], list(found["files"].values())):  # many notes hide no file
+        if listed:
+            lines += ["", *story.bullets(listed)]
     return lines
 
 

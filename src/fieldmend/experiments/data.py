@@ -145,11 +145,6 @@ class Deployment:
     slot_minutes: float
     simulated: bool
 
-    @property
-    def label(self) -> str:
-        """The title, with "simulated" where it is."""
-        return f"{self.title} (simulated)" if self.simulated else self.title
-
 
 def load(folder: Path | None) -> tuple[Deployment, ...]:
     """The three deployments: from the folder's files, simulated where there are none."""

@@ -182,7 +182,7 @@ def _detection(rows: Table, title: str) -> str:
         for condition in _conditions(rows):
             mine = select(rows, condition=condition)
             series = [_one(select(mine, method=name), name, measured) for name in _methods(mine)]
-            y = Axis(f"{measured} of flags", bounds=(0, 1.02))
+            y = Axis(measured, bounds=(0, 1.02))
             panels.append(Panel(words(condition), RATE, y, series))
     return figure(f"Injected anomalies found: {title}", panels, note=BAND)
 

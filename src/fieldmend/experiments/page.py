@@ -44,10 +44,8 @@ was tuned to match. NSE is the paper's normalised square error, Σ(L̂ − L)²/
 def claims_page(tables: Tables, figures: list[str]) -> str:
     """The page, as Markdown."""
     found = claims(tables)
-    counted = Counter(claim.verdict for chapter in found.values() for claim in chapter)
-    tally = ", ".join(f"{n} {verdict}" for verdict, n in counted.items() if verdict != "–")
     parts = ["# The paper, claim by claim", METHOD, _runs(tables["recovery"])]
-    parts += [f"Verdicts: {tally}.", _data(tables["data"])]
+    parts += [_tally(found), _data(tables["data"])]
     for title, chapter in found.items():
         parts += [f"## {title}", "\n".join([HEAD, *(_line(claim) for claim in chapter)])]
         parts += [
@@ -57,6 +55,12 @@ def claims_page(tables: Tables, figures: list[str]) -> str:
         ]
     parts += [_solver(tables["solver"]), _files(tables, figures)]
     return "\n\n".join(part.strip() for part in parts) + "\n"
+
+
+def _tally(found: Mapping[str, list[Claim]]) -> str:
+    counted = Counter(claim.verdict for chapter in found.values() for claim in chapter)
+    listed = ", ".join(f"{n} {verdict}" for verdict, n in counted.items() if verdict != "–")
+    return f"Verdicts: {listed}."
 
 
 def _runs(rows: Table) -> str:
@@ -148,7 +152,10 @@ def report(tables: Tables, figures: Mapping[str, str], made: Mapping[str, str]) 
         for title, chapter in found.items()
     ]
     folded = {name: _html_table(rows) for name, rows in tables.items()}
-    return template.render(chapters=chapters, tables=folded, made=made, method=_html_text(METHOD))
+    summary = f"{_tally(found)} {_runs(tables['recovery'])}"
+    return template.render(
+        chapters=chapters, tables=folded, made=made, method=_html_text(METHOD), summary=summary
+    )
 
 
 def _html_text(markdown: str) -> str:
@@ -187,6 +194,7 @@ svg { max-width: 100%; height: auto; display: block; margin: 1rem 0 }
 </style></head><body>
 <h1>The paper, claim by claim</h1>
 <dl>{% for name, value in made.items() %}<dt>{{ name }}</dt><dd>{{ value }}</dd>{% endfor %}</dl>
+<p><b>{{ summary }}</b></p>
 {{ method | safe }}
 {% for title, chapter, figures in chapters %}
 <h2>{{ title }}</h2>

@@ -76,7 +76,7 @@ def run(
     rows = _worked(plan, store, jobs=jobs, progress=progress)
     tables = _tables(rows, deployments)
     made = {
-        "data": "; ".join(f"{one.label}: {one.origin}" for one in deployments),
+        "data": "; ".join(f"{one.title}: {one.origin}" for one in deployments),
         "size": "quick look" if quick else "full",
         "code": code_version(),
     }

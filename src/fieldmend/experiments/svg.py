@@ -66,9 +66,10 @@ def figure(title: str, panels: Sequence[Panel], *, columns: int = 3, note: str =
     rows = -(-len(panels) // columns)
     wide, high = LEFT + WIDTH + RIGHT, TOP + HEIGHT + BOTTOM
     named = {s.name: s for panel in panels for s in panel.series if s.name}
-    width = max(columns * wide, 420, 40 + 8 * len(title))
-    legend, lines = _legend(list(named.values()), width, rows * high + 30)
     noted = note.splitlines()
+    words = max((len(line) for line in noted), default=0)
+    width = max(columns * wide, 420, 40 + 8 * len(title), 40 + 6.2 * words)
+    legend, lines = _legend(list(named.values()), width, rows * high + 30)
     height = rows * high + 38 + LEGEND * lines + 16 * len(noted)
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" '

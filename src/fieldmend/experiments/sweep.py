@@ -19,7 +19,7 @@ RUNS = 10
 FEWER = {
     ("intellab", "auto"): 5,
     ("ndbc", "auto"): 2,
-    ("greenorbs", "auto"): 2,
+    ("greenorbs", "auto"): 1,
     ("greenorbs", "mc"): 3,
     ("greenorbs", "srmf"): 3,
 }
