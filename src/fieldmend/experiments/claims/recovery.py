@@ -75,7 +75,7 @@ def _level_at_ninety(tables: Tables) -> list[Claim]:
                       f"{span(errors)}, median {percent(median(errors))}",
                       share_verdict(inside, len(errors)),
                       f"{inside} of {len(errors)} matrices within the paper's range. Nine tenths "
-                      "of the entries are shown and fitted closely; on lost entries alone the "
+                      "of the entries scored are shown to the method; on lost entries alone the "
                       f"median is {percent(median(lost))}.")
             )  # fmt: skip
     return out
