@@ -66,7 +66,7 @@ bench-accuracy: setup  ## errors, detection and coverage beside peers
 	$(BIN)/python benchmarks/accuracy.py $(BENCH)
 
 check-long: setup  ## the tests that take minutes
-	$(BIN)/python -m pytest -m long $(PYTEST)
+	$(BIN)/python -m pytest -m long --log-cli-level=INFO $(PYTEST)
 
 clean:  ## remove what the tools wrote, .venv included
 	rm -rf $(VENV) build dist docs/_build htmlcov .coverage .hypothesis .import_linter_cache \

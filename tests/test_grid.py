@@ -233,3 +233,20 @@ def test_no_bytes_make_the_reader_fail_but_by_refusing(tmp_path_factory, raw):
     except fm.InputError:
         return
     assert o.read == o.used + o.duplicates + o.set_aside
+
+
+def test_a_reading_of_each_node_years_apart_makes_no_grid_of_millions(tmp_path):
+    path = tmp_path / "x.csv"
+    path.write_text("node,time,t\na,1975-05-27T06:52:00,1\nb,2024-01-01T00:01:00,2\n")
+    grid = fm.read(path).grid()
+    assert grid.slot == 86_400_000_000
+    assert len(grid.times) < 20_000
+    assert any("want of two readings" in note for note in grid.origin.notes)
+
+
+def test_a_reading_of_each_node_minutes_apart_is_kept_apart(tmp_path):
+    path = tmp_path / "x.csv"
+    path.write_text("node,time,t\na,2024-01-01T00:00:00,1\nb,2024-01-01T00:03:00,2\n")
+    grid = fm.read(path).grid()
+    assert grid.slot == 60_000_000
+    assert grid.values["t"].shape == (4, 2)

@@ -32,7 +32,7 @@ UNITS = {
     "d": 86400 * SECOND, "day": 86400 * SECOND, "days": 86400 * SECOND,
 }  # fmt: skip
 # Lengths that people set: a step within a tenth of one of them is meant to be it.
-ROUND = sorted(
+ROUND: list[int] = sorted(
     [m * 1000 * 10**k for k in range(3) for m in (1, 2, 5)]
     + [m * SECOND for m in (1, 2, 5, 10, 15, 20, 30)]
     + [m * 60 * SECOND for m in (1, 2, 3, 5, 10, 15, 20, 30)]
@@ -43,6 +43,7 @@ SLACK = 0.1
 MAX_STRETCH = 50
 SPARSE = 0.2
 STEPS_FROM = 1_000_000  # rows that the slot length is found from
+MOST_ASSUMED = 10_000  # slots, where the readings do not say how long one is
 
 
 def build(records: "Records", slot: Any, slot_value: str, seed: int) -> Grid:
@@ -191,10 +192,16 @@ def found(records: "Records", low: int, high: int, rows: int) -> tuple[int, str]
     if step is None:
         step = _step(records, low, high)
     if step is None:
-        return 60 * SECOND, "taken for want of two readings of one node"
+        return _assumed(high - low), "taken for want of two readings of one node"
     near = min(ROUND, key=lambda length: abs(math.log(length / step)))
     length = near if abs(near / step - 1) <= SLACK else _three_digits(step)
     return length, f"found: a node's readings come every {in_words(_three_digits(step))} (median)"
+
+
+def _assumed(span: int) -> int:
+    """A minute, or longer where the few readings are years apart: no grid of nothing but gaps."""
+    longer = (length for length in ROUND if length >= 60 * SECOND and length * MOST_ASSUMED >= span)
+    return next(longer, ROUND[-1])
 
 
 def _step(records: "Records", low: int, high: int) -> int | None:
