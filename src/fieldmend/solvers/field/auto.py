@@ -93,9 +93,9 @@ def recover_field(
     if not 0.0 < level < 1.0:
         msg = f"level must lie between 0 and 1, for example 0.9; it is {level!r}"
         raise ValueError(msg)
-    order = _order(X, observed, seed)
+    order, sign = _order(X, observed, seed)
     X, observed = X[:, order], observed[:, order]
-    out = _Output(X, observed, node_scaling(X, observed))
+    out = _Output(X, observed, node_scaling(X, observed), sign)
     asked = periods(period)
     if asked:
         out.course = choose_course(out.data(fit_slots(*X.shape)), asked, len(X), seed)
@@ -107,16 +107,18 @@ def recover_field(
     return out.finished(fitted, holdout, honest).reordered(order)
 
 
-def _order(X: Array, observed: Mask, seed: int) -> Index:
-    """An order of the nodes by their readings, not by their place.
+def _order(X: Array, observed: Mask, seed: int) -> tuple[Index, float]:
+    """An order of the nodes by their readings, not by their place; and which way is up.
 
-    Random numbers are dealt out in this order: a node gets the same ones wherever it stands.
+    Random numbers are dealt out in this order and this way up: a node gets the same ones wherever
+    it stands, and readings turned upside down give the same field upside down.
     """
     step = max(1, len(X) // _SLOTS)
     X, observed = X[::step], observed[::step]
     values = scaled(X, observed, node_scaling(X, observed))
-    key = values @ np.random.default_rng(seed).random(len(X))
-    return np.lexsort((key, observed.sum(axis=0)))
+    key = np.abs(values) @ np.random.default_rng(seed).random(len(X))
+    order = np.lexsort((key, observed.sum(axis=0)))
+    return order, -1.0 if values[order].sum() < 0 else 1.0
 
 
 def _followed(out: _Output, fitted: Fit) -> Iterator[tuple[Window, Field, Data]]:
@@ -162,7 +164,8 @@ def _reported(trials: list[Trial], out: _Output, level: float) -> Holdout:
         means.append(honest.lean.mix(own.model, own.line, own.remote))
         halves.append(own.sd * honest.calibration.at(own.remote))
     every, mean, half = Trial.pooled(trials), np.concatenate(means), np.concatenate(halves)
-    scale, centre = out.scaling.scale[every.node], out.scaling.center[every.node]
+    scale, centre = out.sign * out.scaling.scale[every.node], out.scaling.center[every.node]
+    half *= out.sign
     if out.course is not None:
         values = out.course.values
         centre = centre + scale * values[every.node, every.slot % values.shape[1]]
@@ -180,8 +183,8 @@ def _reported(trials: list[Trial], out: _Output, level: float) -> Holdout:
 class _Output:
     """The results, filled window by window in the units and the precision of the readings."""
 
-    def __init__(self, X: Array, observed: Mask, scaling: Scaling) -> None:
-        self.X, self.observed, self.scaling = X, observed, scaling
+    def __init__(self, X: Array, observed: Mask, scaling: Scaling, sign: float) -> None:
+        self.X, self.observed, self.scaling, self.sign = X, observed, scaling, sign
         names = "estimate", "low_rank", "sparse", "lower", "upper"
         self.arrays = {name: np.empty_like(X) for name in names}
         self.factors: list[Array] = []
@@ -193,7 +196,8 @@ class _Output:
         whole = len(slots) == slots[-1] - slots[0] + 1
         rows: Index | slice = slice(slots[0], slots[-1] + 1) if whole else slots
         used = np.ascontiguousarray(self.observed[rows].T)
-        data = Data(scaled(self.X[rows], self.observed[rows], self.scaling), used, slots)
+        values = self.sign * scaled(self.X[rows], self.observed[rows], self.scaling)
+        data = Data(values, used, slots)
         return data if self.course is None else without(data, self.course)
 
     def add(self, window: Window, field: Field, clean: Data, honest: _Honest) -> None:
@@ -201,7 +205,7 @@ class _Output:
         mean, variance = estimate(field, clean)
         remote = remoteness(*distances(clean.used, clean.slots))
         mean = honest.lean.mix(mean, lines(clean.readings, clean.used), remote)
-        half = np.sqrt(variance) * honest.calibration.at(remote)
+        half = self.sign * np.sqrt(variance) * honest.calibration.at(remote)
         rows, kept = slice(window.start, window.stop), window.kept
         usual = 0.0 if self.course is None else self.course.at(clean.slots)
         for name, values in (
@@ -222,13 +226,13 @@ class _Output:
     def _units(self, values: Array) -> Array:
         largest = np.finfo(self.X.dtype).max
         with np.errstate(over="ignore"):
-            out: Array = values.T * self.scaling.scale + self.scaling.center
+            out: Array = values.T * (self.sign * self.scaling.scale) + self.scaling.center
         return np.clip(out, -largest, largest)
 
     def finished(self, fitted: Fit, holdout: Holdout, honest: _Honest) -> Recovered:
         """Everything together."""
         field = fitted.field
-        left = np.hstack([np.vstack(self.factors), np.ones((len(self.X), 1))])
+        left = self.sign * np.hstack([np.vstack(self.factors), np.ones((len(self.X), 1))])
         factors = LowRank(left, self.right)
         return Recovered(
             **self.arrays,
