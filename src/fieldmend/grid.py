@@ -30,6 +30,7 @@ class FileRead:
     bytes: int | None
     dialect: str
     rows: int
+    columns: str = ""
 
 
 @dataclass(frozen=True)

@@ -109,7 +109,8 @@ def _story(typed: Sequence[str], found: dict[str, Any]) -> list[RenderableType]:
     from fieldmend.cli import story
     from fieldmend.records import shown
 
-    lines = [*story.opening(found), "", _readings(found)]
+    taken = "; ".join(dict.fromkeys(one["columns"] for one in found["inputs"] if one["columns"]))
+    lines = [*story.opening(found, [("columns", taken)] if taken else []), "", _readings(found)]
     lines += story.heading("Loss per node", "share of slots without a reading")
     lines.append(_losses(found["conditions"]))
     lines += story.heading("Singular values", "how many hold so much of the variance")

@@ -33,8 +33,8 @@ def of_recovery(summary: dict[str, Any]) -> list[RenderableType]:
     ]
 
 
-def opening(summary: dict[str, Any]) -> list[RenderableType]:
-    """Rows, dialect and grid: the same for every command."""
+def opening(summary: dict[str, Any], more: Sequence[tuple[str, str]] = ()) -> list[RenderableType]:
+    """Rows, dialect and grid: the same for every command; more facts after the dialect."""
     rows, grid = summary["rows"], summary["grid"]
     facts = [
         (
@@ -43,6 +43,7 @@ def opening(summary: dict[str, Any]) -> list[RenderableType]:
             f"+ {rows['set_aside']:,} set aside",
         ),
         ("dialect", "; ".join(dict.fromkeys(one["dialect"] for one in summary["inputs"]))),
+        *more,
         (
             "grid",
             f"{several(grid['nodes'], 'node')} x {several(grid['slots'], 'slot')} of "

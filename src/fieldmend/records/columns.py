@@ -33,6 +33,7 @@ CONDITIONS = frozenset(
 KNOWN = frozenset([*NODE, *TIME, *PLACE, *VARIABLE, *VALUE, *UNIT])
 MISSING = frozenset(["", "nan", "na", "n/a", "null", "none", "-", "unavailable", "unknown", "mm"])
 MAX_COLUMNS = 2000
+FEW = 12  # names of columns in one sentence
 
 # "1,234.5", "20.5°C", "0x1f": meant as numbers, though not to be half-parsed.
 NUMBER_LIKE = re.compile(
@@ -65,6 +66,34 @@ class Roles:
     places: dict[str, int] = field(default_factory=dict)
     matrix: bool = False
     passed_over: tuple[str, ...] = ()
+
+    def in_words(self, names: Sequence[str]) -> str:
+        """Which column was taken for what.
+
+        Examples
+        --------
+        >>> Roles((0,), node=1, conditions=(2, 3)).in_words(["when", "mote", "t", "rh"])
+        'time when; node mote; readings t, rh'
+        >>> Roles((0,), conditions=(1, 2), matrix=True).in_words(["when", "a", "b"])
+        'time when; each other column a node'
+        """
+        parts = {
+            "time": self.time,
+            "node": () if self.node is None else (self.node,),
+            "kind": () if self.variable is None else (self.variable,),
+            "readings": () if self.matrix else self.conditions,
+            "unit": () if self.unit is None else (self.unit,),
+            "place": tuple(self.places.values()),
+        }
+        said = [
+            f"{role} {_few([names[i] for i in where])}" for role, where in parts.items() if where
+        ]
+        return "; ".join([*said, "each other column a node"] if self.matrix else said)
+
+
+def _few(names: Sequence[str]) -> str:
+    more = [f"{len(names) - FEW} more"] if len(names) > FEW else []
+    return ", ".join([*(shown(name) for name in names[:FEW]), *more])
 
 
 def clean(names: Sequence[str]) -> tuple[list[str], dict[str, str]]:

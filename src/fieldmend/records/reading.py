@@ -258,7 +258,14 @@ class _Job:
         self._check_readings(ledger, names, conditions, long=long, matrix=matrix)
         origin = Origin(
             files=tuple(
-                FileRead(p.stage.name, p.stage.sha256, p.stage.bytes, p.stage.words, rows)
+                FileRead(
+                    p.stage.name,
+                    p.stage.sha256,
+                    p.stage.bytes,
+                    p.stage.words,
+                    rows,
+                    p.roles.in_words(p.stage.names),
+                )
                 for p, rows in zip(plans, ledger.rows, strict=True)
             ),
             dialect="; ".join(dict.fromkeys(p.stage.words for p in plans)),
