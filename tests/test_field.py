@@ -115,7 +115,20 @@ def test_hidden_readings_look_like_the_gaps():
     assert not (hidden & ~used).any()
     assert 0.07 < hidden.sum() / used.sum() < 0.14
     lone = hidden[:, 1:-1] & ~hidden[:, :-2] & ~hidden[:, 2:]
-    assert 0.3 < lone.sum() / hidden.sum() < 0.7
+    assert 0.15 < lone.sum() / hidden.sum() < 0.45
+
+
+def test_who_loses_its_company_in_its_gaps_loses_it_in_its_hold_outs():
+    used = np.ones((20, 400), dtype=bool)
+    used[:15, 100:120] = False  # all gaps are of fifteen nodes together
+    hidden = draw_hidden(used, ~used, 0.1, np.random.default_rng(0))
+    together = hidden.sum(axis=0)
+    assert (together >= 12).sum() >= 10
+    apart = np.ones((20, 400), dtype=bool)
+    for n in range(15):
+        apart[n, 20 * n : 20 * n + 20] = False
+    hidden = draw_hidden(apart, ~apart, 0.1, np.random.default_rng(0))
+    assert hidden.sum(axis=0).max() < 10
 
 
 def test_calibration_covers_what_it_was_made_from():

@@ -15,7 +15,7 @@ import numpy as np
 
 from fieldmend.prox import Array, Mask
 from fieldmend.solvers.field.fitting import quick_field
-from fieldmend.solvers.field.holdout import draw_hidden, run_lengths
+from fieldmend.solvers.field.holdout import draw_hidden, runs_of
 from fieldmend.solvers.field.jumps import Index
 from fieldmend.solvers.field.model import Data, estimate
 
@@ -113,7 +113,7 @@ def estimate_of(data: Data, seed: int) -> Array:
 
 
 def _worth_it(data: Data, length: int) -> bool:
-    lost = run_lengths(~data.used)
+    lost = runs_of(~data.used)[2]
     total = int(lost.sum())
     long = int(lost[lost >= max(length // _LONG, 2)].sum())
     return total >= _WORTH[0] * data.used.size and long >= _WORTH[1] * total

@@ -23,8 +23,8 @@ from fieldmend.solvers.field.model import (
 from fieldmend.solvers.field.trials import Trial, judged, refitted
 
 _RANKS = (2, 6, 12)
-_HIDDEN = 0.1  # share of the readings hidden in each hold-out
-_HOLDOUTS = 4
+_HIDDEN = 0.1  # share of the readings hidden for the choice of the start
+_HOLDOUTS, _SHARE = 4, 0.15  # for the intervals: so often so many are hidden
 _BETTER = 0.97  # the other start has to lower the error on hidden readings by this factor
 
 # Readings and a field for their slots → which of them are false, and the factors without those.
@@ -60,7 +60,7 @@ def fit(data: Data, seed: int) -> Fit:
             afresh = screen(data, field)[0]
             false = np.where(afresh.sum(axis=0) < false.sum(axis=0), afresh, false)
             clean, start = data.using(data.used & ~false), "slots"
-    trials = [trial, *_more_trials(field, clean, rng)]
+    trials = _trials(field, clean, rng)
     field = improve(field, clean, rng, rounds=1)
     field = update_factors(field, clean, rng, tol=1e-3, most=20)
     return Fit(field, clean, trials, screen, start)
@@ -130,10 +130,11 @@ def _from_mixture(
     return false, field, _DistanceScreen(threshold), judged(field, rest, data, hidden)
 
 
-def _more_trials(field: Field, clean: Data, rng: np.random.Generator) -> list[Trial]:
+def _trials(field: Field, clean: Data, rng: np.random.Generator) -> list[Trial]:
+    """The first hold-out chose the start; its standard deviations were not yet settled."""
     out = []
-    for _ in range(_HOLDOUTS - 1):
-        hidden = draw_hidden(clean.used, ~clean.used, _HIDDEN, rng)
+    for _ in range(_HOLDOUTS):
+        hidden = draw_hidden(clean.used, ~clean.used, _SHARE, rng)
         rest = clean.using(clean.used & ~hidden)
         out.append(judged(refitted(field, clean, rest, rng), rest, clean, hidden))
     return out

@@ -11,6 +11,9 @@ from fieldmend.prox import Array, Mask
 
 Index = NDArray[np.intp]
 
+_SINGLE = 0.25  # of the hidden readings: they are many witnesses anyway, runs are few
+_COMPANY = 0.15  # of the nodes more silent there than here: from then on company is copied
+
 
 @dataclass(frozen=True)
 class Holdout:
@@ -34,56 +37,63 @@ class Holdout:
 
 
 def draw_hidden(used: Mask, lost: Mask, share: float, rng: np.random.Generator) -> Mask:
-    """Choose about `share` of the used readings: half single, half in runs as long as real gaps.
+    """Choose about `share` of the used readings: some single, most in runs copied from real gaps.
 
-    ``lost`` marks the entries to be recovered; the lengths of the runs are drawn from its own.
-    Slots that all nodes lost together are answered by runs over all nodes, in their proportion. At
-    least two readings of every node stay.
+    ``lost`` marks the entries to be recovered. A run takes its length from a real gap, and where
+    many more nodes were silent during that gap than are during the run, some of those fall silent
+    too: who loses its company in its gaps shall lose it in its hold-outs. At least two readings of
+    every node stay.
     """
-    slots = used.shape[1]
     total = share * used.sum()
-    silent = np.logical_and.reduce(lost, axis=0)
-    lengths, together = run_lengths(lost & ~silent), run_lengths(silent[None])
-    lengths, together = lengths[lengths > 1], together[together > 1]
-    longest = max(slots // 3, 1)
-    apart = int(lengths.sum()), int(together.sum()) * len(used)
-    singles = total if sum(apart) == 0 else total / 2
+    _, start, length = runs_of(lost)
+    long = length > 1
+    singles = _SINGLE * total if long.any() else total
     hidden: Mask = used & (rng.random(used.shape) < singles / max(used.sum(), 1))
-    if lengths.size:
-        wanted = (total - singles) * apart[0] / sum(apart)
-        hidden |= _runs(used, np.minimum(lengths, longest), wanted, rng)
-    if together.size:
-        wanted = (total - singles) * apart[1] / sum(apart) / len(used)
-        heard = ~silent[None]
-        hidden |= used & _runs(heard, np.minimum(together, longest), wanted, rng)
+    if long.any():
+        hidden |= used & _copied(lost, start[long], length[long], total - singles, rng)
     left = (used & ~hidden).sum(axis=1)
     hidden[left < 2] = False
     return hidden
 
 
-def _runs(used: Mask, lengths: Index, wanted: float, rng: np.random.Generator) -> Mask:
-    nodes, slots = used.shape
-    out = np.zeros_like(used)
-    rate = max(float(used.mean()), 1e-3)
-    count = int(np.ceil(wanted / (rate * lengths.mean()))) + 1
-    chosen = rng.choice(lengths, count)
-    node, start = rng.integers(nodes, size=count), rng.random(count)
-    spent = 0.0
-    for n, a, length in zip(node.tolist(), start.tolist(), chosen.tolist(), strict=True):
-        first = int(a * (slots - length + 1))
-        out[n, first : first + length] = True
-        spent += rate * length
-        if spent >= wanted:
-            break
-    return out & used
+def _copied(
+    lost: Mask, start: Index, length: Index, wanted: float, rng: np.random.Generator
+) -> Mask:
+    """Real gaps at other nodes and times, until about `wanted` readings are hidden."""
+    nodes, slots = lost.shape
+    length = np.minimum(length, max(slots // 3, 1))
+    rate = max(1.0 - float(lost.mean()), 1e-3)
+    count = int(np.ceil(wanted / (rate * length.mean()))) + 1
+    gap = rng.integers(len(length), size=count)
+    node, there, size = rng.integers(nodes, size=count), start[gap], length[gap]
+    here = (rng.random(count) * (slots - size + 1)).astype(np.intp)
+    silent = np.append(0, np.cumsum(lost.sum(axis=0)))
+    missing = (silent[there + size] - silent[there] - silent[here + size] + silent[here]) / size
+    lonely = missing > _COMPANY * nodes
+    spent = np.cumsum(size * (rate + missing * lonely))
+    last = int(np.searchsorted(spent, wanted)) + 1
+    edges = np.zeros((nodes, slots + 1), dtype=np.int32)
+    np.add.at(edges, (node[:last], here[:last]), 1)
+    np.add.at(edges, (node[:last], (here + size)[:last]), -1)
+    out: Mask = np.cumsum(edges[:, :-1], axis=1) > 0
+    for k in np.flatnonzero(lonely[:last]):
+        then, now = slice(there[k], there[k] + size[k]), slice(here[k], here[k] + size[k])
+        able = lost[:, then] & ~lost[:, now]
+        # So many of these as make the run as lonely as the gap.
+        some = rng.random(able.shape) * able.sum(axis=0) < lost[:, then].sum(0) - lost[:, now].sum(
+            0
+        )
+        out[:, now] |= able & some
+    return out
 
 
-def run_lengths(lost: Mask) -> Index:
-    """Lengths of all runs of lost entries, nodes × slots."""
+def runs_of(lost: Mask) -> tuple[Index, Index, Index]:
+    """Node, first slot and length of all runs of lost entries, nodes × slots."""
     padded = np.zeros((lost.shape[0], lost.shape[1] + 2), dtype=np.int8)
     padded[:, 1:-1] = lost
     edge = np.diff(padded, axis=1)
-    return np.nonzero(edge == -1)[1] - np.nonzero(edge == 1)[1]
+    node, start = np.nonzero(edge == 1)
+    return node, start, np.nonzero(edge == -1)[1] - start
 
 
 def distances(used: Mask, slots: Index) -> tuple[Array, Array]:
@@ -116,19 +126,17 @@ class Calibration:
         return out
 
 
-_BINS, _PER_BIN, _OUTLIER = 16, 150, 5.0
+_BINS, _PER_BIN = 16, 150
 
 
 def calibrate(z: Array, remote: Array, run: Index, level: float) -> Calibration:
     """Split conformal: quantiles of |error|/sd of hidden readings, in bins of remoteness.
 
-    Errors far beyond the rest are anomalies that nobody flagged, no errors of the estimate; they
-    are left out, or intervals would cover too much.
+    Anomalies that nobody flagged are among the hidden and widen the intervals; leaving out the
+    largest errors would leave out the estimate's own mistakes too.
     """
     if z.size < 5:
         return Calibration(np.zeros(1), np.full(1, 3.0))
-    kept = z <= _OUTLIER * np.quantile(z, level)
-    z, remote, run = z[kept], remote[kept], run[kept]
     order = np.argsort(remote, kind="stable")
     z, run, log_remote = z[order], run[order], np.log(np.maximum(remote[order], 0.25))
     bins = int(np.clip(z.size // _PER_BIN, 1, _BINS))
