@@ -13,7 +13,7 @@ from fieldmend.solvers.field.chains import Chains, NodeModel, sample_chains
 from fieldmend.solvers.field.factors import FactorSystem
 from fieldmend.solvers.field.holdout import calibrate, distances, draw_hidden, remoteness
 from fieldmend.solvers.field.jumps import log_student
-from fieldmend.solvers.field.nodes import fit_nodes
+from fieldmend.solvers.field.nodes import fit_nodes, innovations
 from fieldmend.solvers.field.stack import choose_lean
 from fieldmend.solvers.field.windows import fit_slots, windows
 
@@ -48,15 +48,27 @@ def test_chains_equal_dense_conditioning(chains_case):
     np.testing.assert_allclose(chains.variance(), variance, rtol=1e-9)
 
 
-def test_chain_determinant_gives_the_dense_likelihood(chains_case):
-    nodes, observed, values = chains_case
-    chains = Chains(nodes, observed, LINKS)
-    prior = Chains(nodes, np.zeros_like(observed), LINKS)
-    count = observed.sum(axis=1)
-    log_det = chains.log_determinant() - prior.log_determinant() + count * np.log(nodes.noise)
-    square = (values * chains.whiten(values)).sum(axis=1)
-    got = -0.5 * (square + log_det + count * np.log(2 * np.pi))
-    np.testing.assert_allclose(got, [case[3] for case in _dense(*chains_case)], rtol=1e-9)
+def test_innovations_give_the_dense_likelihood(chains_case):
+    _, observed, values = chains_case
+    grid = np.array([[0.0, 0.2], [0.8, 3.0], [0.99, 0.01]])
+    square, log_det = innovations(values, observed, LINKS, grid)
+    got = -0.5 * (square + log_det + observed.sum(axis=1) * np.log(2 * np.pi))
+    for (phi, ratio), row in zip(grid, got, strict=True):
+        nodes = NodeModel(np.full(3, phi), np.ones(3), np.full(3, ratio))
+        want = [case[3] for case in _dense(nodes, observed, values)]
+        np.testing.assert_allclose(row, want, rtol=1e-9)
+
+
+def test_pieces_of_a_long_record_give_the_likelihood_of_the_whole():
+    rng = np.random.default_rng(0)
+    links = np.arange(1499) != 700
+    wander = sample_chains(np.full(2, 0.99), np.ones(2), links, rng.normal(size=(2, 1500)))
+    observed = rng.random((2, 1500)) < 0.5
+    values = (wander + rng.normal(size=(2, 1500))) * observed
+    grid = np.array([[0.99, 1.0], [0.8, 0.03]])
+    nodes = [NodeModel(np.full(2, p), np.ones(2), np.full(2, q)) for p, q in grid]
+    want = [(values * Chains(n, observed, links).whiten(values)).sum(axis=1) for n in nodes]
+    np.testing.assert_allclose(innovations(values, observed, links, grid)[0], want, rtol=1e-6)
 
 
 def test_factors_equal_the_dense_posterior(chains_case):

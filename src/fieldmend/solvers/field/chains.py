@@ -92,11 +92,6 @@ class Chains:
         out: Array = factor[0][: self.diagonal.size].reshape(self.diagonal.shape)
         return out
 
-    def log_determinant(self) -> Array:
-        """Log det(Q + W) of each node."""
-        out: Array = np.log(self._pivots(self.factor)).sum(axis=1)
-        return out
-
 
 def _factored(diagonal: Array, off: Array) -> tuple[Array, Array]:
     flat = np.ascontiguousarray(diagonal).ravel()
