@@ -9,7 +9,7 @@ from scipy.special import gammaln
 import fieldmend as fm
 import naive_field
 from fieldmend.metrics import detection, interpolate, nse
-from fieldmend.solvers.field.chains import Chains, NodeModel, sample_chains
+from fieldmend.solvers.field.chains import Chains, NodeModel, precision_draw
 from fieldmend.solvers.field.factors import FactorSystem
 from fieldmend.solvers.field.holdout import calibrate, distances, draw_hidden, remoteness
 from fieldmend.solvers.field.jumps import log_student
@@ -62,7 +62,7 @@ def test_innovations_give_the_dense_likelihood(chains_case):
 def test_pieces_of_a_long_record_give_the_likelihood_of_the_whole():
     rng = np.random.default_rng(0)
     links = np.arange(1499) != 700
-    wander = sample_chains(np.full(2, 0.99), np.ones(2), links, rng.normal(size=(2, 1500)))
+    wander = naive_field.sample(0.99, links, rng.normal(size=(2, 1500)))
     observed = rng.random((2, 1500)) < 0.5
     values = (wander + rng.normal(size=(2, 1500))) * observed
     grid = np.array([[0.99, 1.0], [0.8, 0.03]])
@@ -76,7 +76,7 @@ def test_factors_equal_the_dense_posterior(chains_case):
     loadings = np.array([[1.0, 0.2], [0.5, -1.0], [-0.7, 0.3]])
     phi = np.array([0.9, 0.3])
     system = FactorSystem(loadings, phi, Chains(nodes, observed, LINKS), nodes, LINKS)
-    got = system.solve(values[None], np.zeros((1, 2, 12)), tol=1e-12, most=100)[0]
+    got = system.solve(system.evidence(values), None, tol=1e-12, most=100)
     params = list(zip(nodes.phi, nodes.innovation, nodes.noise, strict=True))
     want = naive_field.factor_mean(
         loadings, phi, params, observed=observed, links=LINKS, values=values
@@ -84,18 +84,25 @@ def test_factors_equal_the_dense_posterior(chains_case):
     np.testing.assert_allclose(got, want, rtol=1e-7, atol=1e-9)
 
 
-def test_samples_have_the_covariance_of_the_chain():
-    phi, innovation = np.full(4000, 0.7), np.full(4000, 0.5)
-    white = np.random.default_rng(0).normal(size=(4000, len(LINKS) + 1))
-    got = np.cov(sample_chains(phi, innovation, LINKS, white).T)
-    want = naive_field.ar1_covariance(0.7, 0.5, LINKS)
-    np.testing.assert_allclose(got, want, atol=0.1)
+def test_draws_have_the_precision_as_their_covariance():
+    phi, innovation, rng = np.full(40_000, 0.7), np.full(40_000, 0.5), np.random.default_rng(0)
+    got = np.cov(precision_draw(phi, innovation, LINKS, rng).T)
+    want = np.linalg.inv(naive_field.ar1_covariance(0.7, 0.5, LINKS))
+    np.testing.assert_allclose(got, want, atol=0.15)
+    observed = np.tile(rng.random(12) < 0.6, (40_000, 1))
+    nodes = NodeModel(phi, innovation, np.full(40_000, 0.5))
+    drawn = Chains(nodes, observed, LINKS).draw(rng)
+    K = naive_field.ar1_covariance(0.7, 0.5, LINKS) + 0.5 * np.eye(12)
+    seen = observed[0]
+    want = np.linalg.inv(K[np.ix_(seen, seen)])
+    np.testing.assert_allclose(np.cov(drawn[:, seen].T), want, atol=0.05)
+    assert (drawn[:, ~seen] == 0).all()
 
 
 def test_node_parameters_are_found_again():
     rng = np.random.default_rng(1)
-    phi, ones, links = np.full(30, 0.98), np.ones(30), np.ones(1499, dtype=bool)
-    wander = sample_chains(phi, ones, links, rng.normal(size=(30, 1500)))
+    links = np.ones(1499, dtype=bool)
+    wander = naive_field.sample(0.98, links, rng.normal(size=(30, 1500)))
     observed = rng.random((30, 1500)) < 0.5
     found = fit_nodes((wander + rng.normal(size=(30, 1500))) * observed, observed, links)
     assert np.median(found.phi) == 0.98

@@ -50,10 +50,19 @@ def precision(phi: Array, innovation: Array, links: Mask) -> tuple[Array, Array]
     return diagonal, -phi[:, None] * scale * after
 
 
+def precision_draw(phi: Array, innovation: Array, links: Mask, rng: np.random.Generator) -> Array:
+    """Numbers drawn at random with the prior precision Q as their covariance, chains × slots."""
+    out = rng.standard_normal((len(phi), len(links) + 1)) / np.sqrt(innovation)[:, None]
+    out[:, np.append(True, ~links)] *= np.sqrt(1.0 - phi**2)[:, None]
+    out[:, :-1] -= (phi[:, None] * links) * out[:, 1:]
+    return out
+
+
 class Chains:
     """(Q + W) of all nodes, factored; what can be asked of it is linear in its size."""
 
     def __init__(self, nodes: NodeModel, observed: Mask, links: Mask) -> None:
+        self.nodes, self.links = nodes, links
         self.weight = observed / nodes.noise[:, None]
         self.diagonal, self.off = precision(nodes.phi, nodes.innovation, links)
         self.diagonal += self.weight
@@ -79,6 +88,14 @@ class Chains:
         out: Array = self.weight * (V - self.smooth(V))
         return out
 
+    def draw(self, rng: np.random.Generator) -> Array:
+        """K⁻¹(r + e) for r and e drawn at random: numbers with K⁻¹ as their covariance."""
+        nodes = self.nodes
+        heard = np.sqrt(self.weight) * rng.standard_normal(self.weight.shape)
+        prior = precision_draw(nodes.phi, nodes.innovation, self.links, rng)
+        out: Array = heard - self.weight * self.solve(heard + prior)
+        return out
+
     def variance(self) -> Array:
         """Posterior variance of r at every slot: the diagonal of (Q + W)⁻¹, two-sided recursion."""
         ahead = self._pivots(self.factor)
@@ -101,16 +118,3 @@ def _factored(diagonal: Array, off: Array) -> tuple[Array, Array]:
     d, e, info = lapack.dpttrf(flat, beside)
     assert info == 0
     return d, e
-
-
-def sample_chains(phi: Array, innovation: Array, links: Mask, white: Array) -> Array:
-    """AR(1) chains driven by the given standard normal numbers, chains × slots."""
-    out = np.ascontiguousarray((white * np.sqrt(innovation)[:, None]).T)
-    first = 1.0 / np.sqrt(1.0 - phi**2)
-    out[0] *= first
-    for t, linked in enumerate(links.tolist(), start=1):
-        if linked:
-            out[t] += phi * out[t - 1]
-        else:
-            out[t] *= first
-    return np.ascontiguousarray(out.T)
