@@ -10,7 +10,7 @@ import fieldmend as fm
 import naive_field
 from fieldmend.metrics import detection, interpolate, nse
 from fieldmend.solvers.field.chains import Chains, NodeModel, precision_draw
-from fieldmend.solvers.field.factors import FactorSystem
+from fieldmend.solvers.field.factors import FactorSystem, stationary_gram
 from fieldmend.solvers.field.holdout import calibrate, distances, draw_hidden, remoteness
 from fieldmend.solvers.field.jumps import log_student
 from fieldmend.solvers.field.nodes import fit_nodes, innovations
@@ -75,13 +75,30 @@ def test_factors_equal_the_dense_posterior(chains_case):
     nodes, observed, values = chains_case
     loadings = np.array([[1.0, 0.2], [0.5, -1.0], [-0.7, 0.3]])
     phi = np.array([0.9, 0.3])
-    system = FactorSystem(loadings, phi, Chains(nodes, observed, LINKS), nodes, LINKS)
+    system = FactorSystem(loadings, phi, Chains(nodes, observed, LINKS))
     got = system.solve(system.evidence(values), None, tol=1e-12, most=100)
     params = list(zip(nodes.phi, nodes.innovation, nodes.noise, strict=True))
     want = naive_field.factor_mean(
         loadings, phi, params, observed=observed, links=LINKS, values=values
     )
     np.testing.assert_allclose(got, want, rtol=1e-7, atol=1e-9)
+
+
+def test_grams_equal_whitened_products(chains_case):
+    nodes, observed, _ = chains_case
+    chains = Chains(nodes, observed, LINKS)
+    Z = np.random.default_rng(2).normal(size=(2, 12))
+    want = [chains.whiten(np.tile(z, (3, 1))) @ Z.T for z in Z]
+    np.testing.assert_allclose(chains.gram(Z), np.stack(want, axis=1), rtol=1e-9, atol=1e-12)
+
+
+def test_stationary_gram_is_close_where_little_is_lost():
+    rng = np.random.default_rng(3)
+    nodes = NodeModel(np.array([0.5, 0.98]), np.array([1.0, 0.1]), np.array([0.5, 0.2]))
+    chains = Chains(nodes, rng.random((2, 2000)) < 0.95, np.ones(1999, dtype=bool))
+    Z = naive_field.sample(0.8, np.ones(1999, dtype=bool), rng.normal(size=(3, 2000)))
+    error = np.abs(stationary_gram(chains, Z) - chains.gram(Z)).max(axis=(1, 2))
+    assert (error < 0.05 * chains.gram(Z).max(axis=(1, 2))).all()
 
 
 def test_draws_have_the_precision_as_their_covariance():

@@ -71,13 +71,7 @@ class Chains:
     def solve(self, V: Array) -> Array:
         """(Q + W)⁻¹V for V of shape (…, nodes, slots)."""
         flat = np.array(V, dtype=np.float64).reshape(-1, self.diagonal.size)
-        if self.diagonal.size == 1:
-            alone: Array = V / self.diagonal
-            return alone
-        out, info = lapack.dpttrs(*self.factor, flat.T, overwrite_b=True)
-        assert info == 0
-        solved: Array = out.T.reshape(V.shape)
-        return solved
+        return _solved(*self.factor, flat).reshape(V.shape)
 
     def smooth(self, V: Array) -> Array:
         """The posterior mean of r given r + e = V where observed."""
@@ -87,6 +81,20 @@ class Chains:
         """K⁻¹V with K = Cov(r + e) on the observed entries; zero elsewhere."""
         out: Array = self.weight * (V - self.smooth(V))
         return out
+
+    def gram(self, Z: Array) -> Array:
+        """ZK⁻¹Zᵀ of each node for the same Z (r × slots), nodes × r × r.
+
+        Node by node: what is at hand stays in the processor's cache.
+        """
+        slots = self.diagonal.shape[1]
+        out = np.empty((len(self.diagonal), len(Z), len(Z)))
+        for n, weight in enumerate(self.weight):
+            own = slice(n * slots, (n + 1) * slots)
+            weighted = weight * Z
+            smooth = _solved(self.factor[0][own], self.factor[1][own][: slots - 1], weighted.copy())
+            np.matmul(weighted, np.subtract(Z, smooth, out=smooth).T, out=out[n])
+        return (out + out.transpose(0, 2, 1)) / 2
 
     def draw(self, rng: np.random.Generator) -> Array:
         """K⁻¹(r + e) for r and e drawn at random: numbers with K⁻¹ as their covariance."""
@@ -106,7 +114,7 @@ class Chains:
         return out
 
     def _pivots(self, factor: tuple[Array, Array]) -> Array:
-        out: Array = factor[0][: self.diagonal.size].reshape(self.diagonal.shape)
+        out: Array = factor[0].reshape(self.diagonal.shape)
         return out
 
 
@@ -114,7 +122,18 @@ def _factored(diagonal: Array, off: Array) -> tuple[Array, Array]:
     flat = np.ascontiguousarray(diagonal).ravel()
     beside = np.ascontiguousarray(off).ravel()[:-1]
     if flat.size == 1:  # LAPACK's wrapper wants an entry beside
-        flat, beside = np.append(flat, 1.0), np.zeros(1)
+        return flat, beside
     d, e, info = lapack.dpttrf(flat, beside)
     assert info == 0
     return d, e
+
+
+def _solved(d: Array, e: Array, rows: Array) -> Array:
+    """Solve for every row, in place."""
+    if d.size == 1:
+        alone: Array = rows / d
+        return alone
+    out, info = lapack.dpttrs(d, e, rows.T, overwrite_b=True)
+    assert info == 0
+    solved: Array = out.T
+    return solved

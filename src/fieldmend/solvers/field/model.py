@@ -16,15 +16,15 @@ from scipy.linalg import eigh
 
 from fieldmend.prox import Array, Mask
 from fieldmend.solvers.field.chains import Chains, NodeModel
-from fieldmend.solvers.field.factors import FactorSystem
+from fieldmend.solvers.field.factors import FactorSystem, stationary_gram
 from fieldmend.solvers.field.jumps import Index
 from fieldmend.solvers.field.nodes import fit_nodes
 
 _LEVEL = 1e-2  # prior precision of m_n: readings are centred already
 _STEADY = 0.9995  # largest φ
 _LEAST = 1e-12
+_MOSTLY = 0.8  # readings of all: with more lost, it matters where deviations are large
 _SAMPLE = 0.03  # tolerance of a random draw: it loses a thousandth of its variance
-_CHUNK = 2e6  # numbers at once in the loadings' update
 
 
 @dataclass(frozen=True)
@@ -147,21 +147,14 @@ class LoadingSums:
 
 def loading_sums(field: Field, data: Data) -> LoadingSums:
     """ZK⁻¹Zᵀ and ZK⁻¹y of each node, Z the factors and a row of ones, K⁻¹ from the node's chain."""
-    r, (n, t) = field.rank, data.readings.shape
-    Z, D = np.vstack([field.factors, np.ones(t)]), field.deviation
-    square, target = np.empty((n, r + 1, r + 1)), np.empty((n, r + 1))
-    step = max(1, int(_CHUNK / ((r + 1) * t)))
-    for a in range(0, n, step):
-        part = slice(a, a + step)
-        chains = Chains(field.nodes.take(part), data.used[part], data.links)
-        white = chains.whiten(np.broadcast_to(Z[:, None, :], (r + 1, *chains.weight.shape)))
-        G = (white @ Z.T).transpose(1, 0, 2)
-        target[part] = np.einsum("int,nt->ni", white, data.readings[part])
-        if D.any():
-            unsure = chains.whiten(np.broadcast_to(D[:, None, :], (r, *chains.weight.shape)))
-            G[:, :r, :r] += (unsure @ D.T).transpose(1, 0, 2)
-        square[part] = (G + G.transpose(0, 2, 1)) / 2
-    return LoadingSums(square, target)
+    r, slots = field.rank, data.readings.shape[1]
+    Z, D = np.vstack([field.factors, np.ones(slots)]), field.deviation
+    chains = Chains(field.nodes, data.used, data.links)
+    square = chains.gram(Z)
+    if D.any():
+        unsure = stationary_gram if data.used.mean() > _MOSTLY else Chains.gram
+        square[:, :r, :r] += unsure(chains, D)
+    return LoadingSums(square, chains.whiten(data.readings) @ Z.T)
 
 
 def with_loadings(field: Field, sums: LoadingSums) -> Field:
@@ -211,7 +204,7 @@ def follow(field: Field, data: Data, *, tol: float, most: int) -> Field:
 
 def _system(field: Field, data: Data) -> FactorSystem:
     chains = Chains(field.nodes, data.used, data.links)
-    return FactorSystem(field.loadings, field.phi, chains, field.nodes, data.links)
+    return FactorSystem(field.loadings, field.phi, chains)
 
 
 def update_dynamics(field: Field, data: Data) -> Field:
