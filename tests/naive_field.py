@@ -16,6 +16,18 @@ def ar1_covariance(phi, innovation, links):
     return out
 
 
+def sample(phi, links, white):
+    """AR(1) chains of unit innovations driven by standard normal numbers, chains × slots."""
+    out = white.copy()
+    out[:, 0] /= np.sqrt(1 - phi**2)
+    for t, linked in enumerate(links, start=1):
+        if linked:
+            out[:, t] += phi * out[:, t - 1]
+        else:
+            out[:, t] /= np.sqrt(1 - phi**2)
+    return out
+
+
 def condition(params, observed, links, values):
     """K⁻¹v, posterior mean and variance of r, log likelihood of r + e = v where observed."""
     phi, innovation, noise = params

@@ -9,11 +9,11 @@ from scipy.special import gammaln
 import fieldmend as fm
 import naive_field
 from fieldmend.metrics import detection, interpolate, nse
-from fieldmend.solvers.field.chains import Chains, NodeModel, sample_chains
-from fieldmend.solvers.field.factors import FactorSystem
+from fieldmend.solvers.field.chains import Chains, NodeModel, precision_draw
+from fieldmend.solvers.field.factors import FactorSystem, stationary_gram
 from fieldmend.solvers.field.holdout import calibrate, distances, draw_hidden, remoteness
 from fieldmend.solvers.field.jumps import log_student
-from fieldmend.solvers.field.nodes import fit_nodes
+from fieldmend.solvers.field.nodes import fit_nodes, innovations
 from fieldmend.solvers.field.stack import choose_lean
 from fieldmend.solvers.field.windows import fit_slots, windows
 
@@ -48,23 +48,35 @@ def test_chains_equal_dense_conditioning(chains_case):
     np.testing.assert_allclose(chains.variance(), variance, rtol=1e-9)
 
 
-def test_chain_determinant_gives_the_dense_likelihood(chains_case):
-    nodes, observed, values = chains_case
-    chains = Chains(nodes, observed, LINKS)
-    prior = Chains(nodes, np.zeros_like(observed), LINKS)
-    count = observed.sum(axis=1)
-    log_det = chains.log_determinant() - prior.log_determinant() + count * np.log(nodes.noise)
-    square = (values * chains.whiten(values)).sum(axis=1)
-    got = -0.5 * (square + log_det + count * np.log(2 * np.pi))
-    np.testing.assert_allclose(got, [case[3] for case in _dense(*chains_case)], rtol=1e-9)
+def test_innovations_give_the_dense_likelihood(chains_case):
+    _, observed, values = chains_case
+    grid = np.array([[0.0, 0.2], [0.8, 3.0], [0.99, 0.01]])
+    square, log_det = innovations(values, observed, LINKS, grid)
+    got = -0.5 * (square + log_det + observed.sum(axis=1) * np.log(2 * np.pi))
+    for (phi, ratio), row in zip(grid, got, strict=True):
+        nodes = NodeModel(np.full(3, phi), np.ones(3), np.full(3, ratio))
+        want = [case[3] for case in _dense(nodes, observed, values)]
+        np.testing.assert_allclose(row, want, rtol=1e-9)
+
+
+def test_pieces_of_a_long_record_give_the_likelihood_of_the_whole():
+    rng = np.random.default_rng(0)
+    links = np.arange(1499) != 700
+    wander = naive_field.sample(0.99, links, rng.normal(size=(2, 1500)))
+    observed = rng.random((2, 1500)) < 0.5
+    values = (wander + rng.normal(size=(2, 1500))) * observed
+    grid = np.array([[0.99, 1.0], [0.8, 0.03]])
+    nodes = [NodeModel(np.full(2, p), np.ones(2), np.full(2, q)) for p, q in grid]
+    want = [(values * Chains(n, observed, links).whiten(values)).sum(axis=1) for n in nodes]
+    np.testing.assert_allclose(innovations(values, observed, links, grid)[0], want, rtol=1e-6)
 
 
 def test_factors_equal_the_dense_posterior(chains_case):
     nodes, observed, values = chains_case
     loadings = np.array([[1.0, 0.2], [0.5, -1.0], [-0.7, 0.3]])
     phi = np.array([0.9, 0.3])
-    system = FactorSystem(loadings, phi, Chains(nodes, observed, LINKS), nodes, LINKS)
-    got = system.solve(values[None], np.zeros((1, 2, 12)), tol=1e-12, most=100)[0]
+    system = FactorSystem(loadings, phi, Chains(nodes, observed, LINKS))
+    got = system.solve(system.evidence(values), None, tol=1e-12, most=100)
     params = list(zip(nodes.phi, nodes.innovation, nodes.noise, strict=True))
     want = naive_field.factor_mean(
         loadings, phi, params, observed=observed, links=LINKS, values=values
@@ -72,18 +84,42 @@ def test_factors_equal_the_dense_posterior(chains_case):
     np.testing.assert_allclose(got, want, rtol=1e-7, atol=1e-9)
 
 
-def test_samples_have_the_covariance_of_the_chain():
-    phi, innovation = np.full(4000, 0.7), np.full(4000, 0.5)
-    white = np.random.default_rng(0).normal(size=(4000, len(LINKS) + 1))
-    got = np.cov(sample_chains(phi, innovation, LINKS, white).T)
-    want = naive_field.ar1_covariance(0.7, 0.5, LINKS)
-    np.testing.assert_allclose(got, want, atol=0.1)
+def test_grams_equal_whitened_products(chains_case):
+    nodes, observed, _ = chains_case
+    chains = Chains(nodes, observed, LINKS)
+    Z = np.random.default_rng(2).normal(size=(2, 12))
+    want = [chains.whiten(np.tile(z, (3, 1))) @ Z.T for z in Z]
+    np.testing.assert_allclose(chains.gram(Z), np.stack(want, axis=1), rtol=1e-9, atol=1e-12)
+
+
+def test_stationary_gram_is_close_where_little_is_lost():
+    rng = np.random.default_rng(3)
+    nodes = NodeModel(np.array([0.5, 0.98]), np.array([1.0, 0.1]), np.array([0.5, 0.2]))
+    chains = Chains(nodes, rng.random((2, 2000)) < 0.95, np.ones(1999, dtype=bool))
+    Z = naive_field.sample(0.8, np.ones(1999, dtype=bool), rng.normal(size=(3, 2000)))
+    error = np.abs(stationary_gram(chains, Z) - chains.gram(Z)).max(axis=(1, 2))
+    assert (error < 0.05 * chains.gram(Z).max(axis=(1, 2))).all()
+
+
+def test_draws_have_the_precision_as_their_covariance():
+    phi, innovation, rng = np.full(40_000, 0.7), np.full(40_000, 0.5), np.random.default_rng(0)
+    got = np.cov(precision_draw(phi, innovation, LINKS, rng).T)
+    want = np.linalg.inv(naive_field.ar1_covariance(0.7, 0.5, LINKS))
+    np.testing.assert_allclose(got, want, atol=0.15)
+    observed = np.tile(rng.random(12) < 0.6, (40_000, 1))
+    nodes = NodeModel(phi, innovation, np.full(40_000, 0.5))
+    drawn = Chains(nodes, observed, LINKS).draw(rng)
+    K = naive_field.ar1_covariance(0.7, 0.5, LINKS) + 0.5 * np.eye(12)
+    seen = observed[0]
+    want = np.linalg.inv(K[np.ix_(seen, seen)])
+    np.testing.assert_allclose(np.cov(drawn[:, seen].T), want, atol=0.05)
+    assert (drawn[:, ~seen] == 0).all()
 
 
 def test_node_parameters_are_found_again():
     rng = np.random.default_rng(1)
-    phi, ones, links = np.full(30, 0.98), np.ones(30), np.ones(1499, dtype=bool)
-    wander = sample_chains(phi, ones, links, rng.normal(size=(30, 1500)))
+    links = np.ones(1499, dtype=bool)
+    wander = naive_field.sample(0.98, links, rng.normal(size=(30, 1500)))
     observed = rng.random((30, 1500)) < 0.5
     found = fit_nodes((wander + rng.normal(size=(30, 1500))) * observed, observed, links)
     assert np.median(found.phi) == 0.98

@@ -81,8 +81,11 @@ def persistent(X: Any, context: Context | None = None) -> Mask:
     found |= gone
     for _ in range(PASSES):
         # Its edges are soft: with the worst left out, the next pass sees more of a departure.
-        gone |= departed(values, found, gone, context)
-        found |= gone
+        fresh = departed(values, found, gone, context) & ~gone
+        if not fresh.any():
+            break
+        gone |= fresh
+        found |= fresh
     return np.asarray(given_up(found, observed) & observed, dtype=np.bool_)
 
 
@@ -110,9 +113,10 @@ def stuck(values: Array) -> Mask:
         own = history.usual_repeats(np.sort(runs[n].length)[:-1])
         longer, longest = max(own[0], pooled[0]), max(own[1], pooled[1])
         out = np.zeros(readings.size, dtype=np.bool_)
-        for a, length in zip(runs[n].start, runs[n].length, strict=True):
-            if length > longest or (length > longer and history.novel(readings, a, a + length)):
-                out[a : a + length] = True
+        for i in np.flatnonzero(runs[n].length > longer):
+            a, b = runs[n].start[i], runs[n].start[i] + runs[n].length[i]
+            if b - a > longest or history.novel(readings, a, b):
+                out[a:b] = True
         return out
 
     return per_node(values, None, test)

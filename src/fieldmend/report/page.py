@@ -93,9 +93,12 @@ class _Plotly:
     @classmethod
     @cache
     def installed(cls) -> _Plotly:
-        """Packing takes a sixth of a second: once per process is enough."""
+        """Packing takes a tenth of a second: once per process is enough.
+
+        Level 6 would take twice as long and make the page 2 % smaller.
+        """
         script = files("plotly").joinpath("package_data", "plotly.min.js").read_bytes()
-        packed = base64.b64encode(gzip.compress(script, 6, mtime=0)).decode("ascii")
+        packed = base64.b64encode(gzip.compress(script, 4, mtime=0)).decode("ascii")
         return cls(packed, _hash(script))
 
 

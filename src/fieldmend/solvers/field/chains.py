@@ -50,10 +50,19 @@ def precision(phi: Array, innovation: Array, links: Mask) -> tuple[Array, Array]
     return diagonal, -phi[:, None] * scale * after
 
 
+def precision_draw(phi: Array, innovation: Array, links: Mask, rng: np.random.Generator) -> Array:
+    """Numbers drawn at random with the prior precision Q as their covariance, chains × slots."""
+    out = rng.standard_normal((len(phi), len(links) + 1)) / np.sqrt(innovation)[:, None]
+    out[:, np.append(True, ~links)] *= np.sqrt(1.0 - phi**2)[:, None]
+    out[:, :-1] -= (phi[:, None] * links) * out[:, 1:]
+    return out
+
+
 class Chains:
     """(Q + W) of all nodes, factored; what can be asked of it is linear in its size."""
 
     def __init__(self, nodes: NodeModel, observed: Mask, links: Mask) -> None:
+        self.nodes, self.links = nodes, links
         self.weight = observed / nodes.noise[:, None]
         self.diagonal, self.off = precision(nodes.phi, nodes.innovation, links)
         self.diagonal += self.weight
@@ -62,13 +71,7 @@ class Chains:
     def solve(self, V: Array) -> Array:
         """(Q + W)⁻¹V for V of shape (…, nodes, slots)."""
         flat = np.array(V, dtype=np.float64).reshape(-1, self.diagonal.size)
-        if self.diagonal.size == 1:
-            alone: Array = V / self.diagonal
-            return alone
-        out, info = lapack.dpttrs(*self.factor, flat.T, overwrite_b=True)
-        assert info == 0
-        solved: Array = out.T.reshape(V.shape)
-        return solved
+        return _solved(*self.factor, flat).reshape(V.shape)
 
     def smooth(self, V: Array) -> Array:
         """The posterior mean of r given r + e = V where observed."""
@@ -77,6 +80,28 @@ class Chains:
     def whiten(self, V: Array) -> Array:
         """K⁻¹V with K = Cov(r + e) on the observed entries; zero elsewhere."""
         out: Array = self.weight * (V - self.smooth(V))
+        return out
+
+    def gram(self, Z: Array) -> Array:
+        """ZK⁻¹Zᵀ of each node for the same Z (r × slots), nodes × r × r.
+
+        Node by node: what is at hand stays in the processor's cache.
+        """
+        slots = self.diagonal.shape[1]
+        out = np.empty((len(self.diagonal), len(Z), len(Z)))
+        for n, weight in enumerate(self.weight):
+            own = slice(n * slots, (n + 1) * slots)
+            weighted = weight * Z
+            smooth = _solved(self.factor[0][own], self.factor[1][own][: slots - 1], weighted.copy())
+            np.matmul(weighted, np.subtract(Z, smooth, out=smooth).T, out=out[n])
+        return (out + out.transpose(0, 2, 1)) / 2
+
+    def draw(self, rng: np.random.Generator) -> Array:
+        """K⁻¹(r + e) for r and e drawn at random: numbers with K⁻¹ as their covariance."""
+        nodes = self.nodes
+        heard = np.sqrt(self.weight) * rng.standard_normal(self.weight.shape)
+        prior = precision_draw(nodes.phi, nodes.innovation, self.links, rng)
+        out: Array = heard - self.weight * self.solve(heard + prior)
         return out
 
     def variance(self) -> Array:
@@ -89,12 +114,7 @@ class Chains:
         return out
 
     def _pivots(self, factor: tuple[Array, Array]) -> Array:
-        out: Array = factor[0][: self.diagonal.size].reshape(self.diagonal.shape)
-        return out
-
-    def log_determinant(self) -> Array:
-        """Log det(Q + W) of each node."""
-        out: Array = np.log(self._pivots(self.factor)).sum(axis=1)
+        out: Array = factor[0].reshape(self.diagonal.shape)
         return out
 
 
@@ -102,20 +122,18 @@ def _factored(diagonal: Array, off: Array) -> tuple[Array, Array]:
     flat = np.ascontiguousarray(diagonal).ravel()
     beside = np.ascontiguousarray(off).ravel()[:-1]
     if flat.size == 1:  # LAPACK's wrapper wants an entry beside
-        flat, beside = np.append(flat, 1.0), np.zeros(1)
+        return flat, beside
     d, e, info = lapack.dpttrf(flat, beside)
     assert info == 0
     return d, e
 
 
-def sample_chains(phi: Array, innovation: Array, links: Mask, white: Array) -> Array:
-    """AR(1) chains driven by the given standard normal numbers, chains × slots."""
-    out = np.ascontiguousarray((white * np.sqrt(innovation)[:, None]).T)
-    first = 1.0 / np.sqrt(1.0 - phi**2)
-    out[0] *= first
-    for t, linked in enumerate(links.tolist(), start=1):
-        if linked:
-            out[t] += phi * out[t - 1]
-        else:
-            out[t] *= first
-    return np.ascontiguousarray(out.T)
+def _solved(d: Array, e: Array, rows: Array) -> Array:
+    """Solve for every row, in place."""
+    if d.size == 1:
+        alone: Array = rows / d
+        return alone
+    out, info = lapack.dpttrs(d, e, rows.T, overwrite_b=True)
+    assert info == 0
+    solved: Array = out.T
+    return solved

@@ -46,14 +46,8 @@ class Rule:
     def apply(self, channels: tuple[Channel, ...], used: Mask, slots: Index) -> Mask:
         """Readings (among the used) that every channel calls false."""
         at = Readings.where(used, slots)
-        start, length, _ = self.segments(channels, used, at)
+        start, length, _ = _View(channels, used, at, self.laws).segments(self.rates)
         return _placed(~_outside(start, length, len(at.node)), used)
-
-    def segments(
-        self, channels: tuple[Channel, ...], used: Mask, at: Readings
-    ) -> tuple[Index, Index, Array]:
-        """The false segments: first reading, length, score."""
-        return _chosen(*_candidates(channels, used, at, self))
 
 
 def learn(channels: tuple[Channel, ...], used: Mask, slots: Index) -> tuple[Mask, Rule]:
@@ -64,15 +58,25 @@ def learn(channels: tuple[Channel, ...], used: Mask, slots: Index) -> tuple[Mask
     """
     at = Readings.where(used, slots)
     good, rates = np.ones(len(at.node), dtype=np.bool_), _RATES
-    for _ in range(_ROUNDS):
-        kept = Readings(at.slot[good], at.node[good])
-        laws = tuple(fit_jumps(c.values[used][good], kept, len(used)) for c in channels)
-        rule = Rule(laws, rates)
-        start, length, score = rule.segments(channels, used, at)
+    view = _learnt(channels, used, at, good)
+    for left in reversed(range(_ROUNDS)):
+        rule = Rule(view.laws, rates)
+        start, length, score = view.segments(rates)
         clear = score > _DECIDED
-        good = _outside(start[clear], length[clear], len(at.node))
+        before, good = good, _outside(start[clear], length[clear], len(at.node))
         rates = _rates(length, len(at.node))
+        changed = bool((good != before).any())
+        if not left or (rates == rule.rates and not changed):
+            break
+        if changed:
+            view = _learnt(channels, used, at, good)
     return _placed(~_outside(start, length, len(at.node)), used), rule
+
+
+def _learnt(channels: tuple[Channel, ...], used: Mask, at: Readings, good: Mask) -> _View:
+    kept = Readings(at.slot[good], at.node[good])
+    laws = tuple(fit_jumps(c.values[used][good], kept, len(used)) for c in channels)
+    return _View(channels, used, at, laws)
 
 
 def _placed(marked: Mask, used: Mask) -> Mask:
@@ -81,29 +85,52 @@ def _placed(marked: Mask, used: Mask) -> Mask:
     return out
 
 
-def _candidates(
-    channels: tuple[Channel, ...], used: Mask, at: Readings, rule: Rule
-) -> tuple[Index, Index, Array]:
-    """Segments (first reading, length) that pass, and by how much."""
-    if not len(at.node):
-        return np.zeros(0, np.intp), np.zeros(0, np.intp), np.zeros(0)
-    first = _Scorer(channels[0].values[used], at, rule.laws[0])
-    start, end = _pairs(first.odd, at)
-    length = end - start
+class _View:
+    """The readings seen by all channels' laws: whatever does not depend on the rates."""
+
+    def __init__(
+        self, channels: tuple[Channel, ...], used: Mask, at: Readings, laws: tuple[JumpLaw, ...]
+    ) -> None:
+        self.laws, self.slack = laws, [c.slack for c in channels]
+        if not len(at.node):
+            self.start = self.end = np.zeros(0, np.intp)
+            return
+        values = (c.values[used] for c in channels)
+        self.scorers = [_Scorer(v, at, law) for v, law in zip(values, laws, strict=True)]
+        self.start, self.end = _pairs(self.scorers[0].odd, at)
+        self.most = self.scorers[0].most(self.start, self.end)
+
+    def segments(self, rates: tuple[float, float]) -> tuple[Index, Index, Array]:
+        """The false segments: first reading, length, score."""
+        return _chosen(*self._candidates(rates))
+
+    def _candidates(self, rates: tuple[float, float]) -> tuple[Index, Index, Array]:
+        """Segments (first reading, length) that pass, and by how much."""
+        start, end = self.start, self.end
+        if not len(start):
+            return start, end, np.zeros(0)
+        prior = _prior(rates)[end - start]
+        evidence, most = np.full(len(start), np.inf), self.most
+        for scorer, slack in zip(self.scorers, self.slack, strict=True):
+            if scorer is not self.scorers[0]:
+                most = scorer.most(start, end)
+            # What cannot pass is dropped before it is scored: most pairs.
+            kept = most + slack + prior > 0
+            start, end, prior, evidence = start[kept], end[kept], prior[kept], evidence[kept]
+            evidence = np.minimum(evidence, scorer.score(start, end) + slack)
+        score = prior + evidence
+        kept = score > 0
+        return start[kept], (end - start)[kept], score[kept]
+
+
+def _prior(rates: tuple[float, float]) -> Array:
+    """How far a segment of each length is from being believed without evidence."""
+    length = np.arange(_LONGEST + 1)
     # A longer segment is one long fault, or single ones side by side.
-    longer = np.maximum(np.log(rule.rates[1]), length * np.log(rule.rates[0]))
-    score = np.where(length == 1, np.log(rule.rates[0]), longer)
-    prior = score - _PER_READING * (length - 1) - _EVIDENCE
-    evidence = np.full(len(start), np.inf)
-    for channel, law in zip(channels, rule.laws, strict=True):
-        scorer = first if channel is channels[0] else _Scorer(channel.values[used], at, law)
-        # What cannot pass is dropped before it is scored: most pairs.
-        kept = scorer.most(start, end) + channel.slack + prior > 0
-        start, end, prior, evidence = start[kept], end[kept], prior[kept], evidence[kept]
-        evidence = np.minimum(evidence, scorer.score(start, end) + channel.slack)
-    score = prior + evidence
-    kept = score > 0
-    return start[kept], (end - start)[kept], score[kept]
+    longer = np.maximum(np.log(rates[1]), length * np.log(rates[0]))
+    score = np.where(length == 1, np.log(rates[0]), longer)
+    out: Array = score - _PER_READING * (length - 1) - _EVIDENCE
+    return out
 
 
 class _Scorer:

@@ -111,9 +111,15 @@ def _levels(values: Array, node: Index, nodes: int, scale: Array) -> tuple[Array
     centre, spread = np.zeros(nodes), np.ones(nodes)
     for n, (a, b) in enumerate(pairwise(starts)):
         if b > a:
-            centre[n] = np.median(values[a:b])
-            spread[n] = np.median(np.abs(values[a:b] - centre[n]))
+            centre[n] = _median(values[a:b])
+            spread[n] = _median(np.abs(values[a:b] - centre[n]))
     return centre, np.maximum(spread, scale)
+
+
+def _median(values: Array) -> float:
+    """As `numpy.median`, which takes more than twice as long for one node."""
+    ordered, size = np.sort(values), len(values)
+    return float((ordered[(size - 1) // 2] + ordered[size // 2]) / 2)
 
 
 def _freedom(z: Array) -> int:

@@ -15,15 +15,16 @@ import numpy as np
 from scipy.linalg import eigh
 
 from fieldmend.prox import Array, Mask
-from fieldmend.solvers.field.chains import Chains, NodeModel, sample_chains
-from fieldmend.solvers.field.factors import FactorSystem
+from fieldmend.solvers.field.chains import Chains, NodeModel
+from fieldmend.solvers.field.factors import FactorSystem, stationary_gram
 from fieldmend.solvers.field.jumps import Index
 from fieldmend.solvers.field.nodes import fit_nodes
 
 _LEVEL = 1e-2  # prior precision of m_n: readings are centred already
 _STEADY = 0.9995  # largest φ
 _LEAST = 1e-12
-_CHUNK = 2e6  # numbers at once in the loadings' update
+_MOSTLY = 0.8  # readings of all: with more lost, it matters where deviations are large
+_SAMPLE = 0.03  # tolerance of a random draw: it loses a thousandth of its variance
 
 
 @dataclass(frozen=True)
@@ -146,21 +147,14 @@ class LoadingSums:
 
 def loading_sums(field: Field, data: Data) -> LoadingSums:
     """ZK⁻¹Zᵀ and ZK⁻¹y of each node, Z the factors and a row of ones, K⁻¹ from the node's chain."""
-    r, (n, t) = field.rank, data.readings.shape
-    Z, D = np.vstack([field.factors, np.ones(t)]), field.deviation
-    square, target = np.empty((n, r + 1, r + 1)), np.empty((n, r + 1))
-    step = max(1, int(_CHUNK / ((r + 1) * t)))
-    for a in range(0, n, step):
-        part = slice(a, a + step)
-        chains = Chains(field.nodes.take(part), data.used[part], data.links)
-        white = chains.whiten(np.broadcast_to(Z[:, None, :], (r + 1, *chains.weight.shape)))
-        G = (white @ Z.T).transpose(1, 0, 2)
-        target[part] = np.einsum("int,nt->ni", white, data.readings[part])
-        if D.any():
-            unsure = chains.whiten(np.broadcast_to(D[:, None, :], (r, *chains.weight.shape)))
-            G[:, :r, :r] += (unsure @ D.T).transpose(1, 0, 2)
-        square[part] = (G + G.transpose(0, 2, 1)) / 2
-    return LoadingSums(square, target)
+    r, slots = field.rank, data.readings.shape[1]
+    Z, D = np.vstack([field.factors, np.ones(slots)]), field.deviation
+    chains = Chains(field.nodes, data.used, data.links)
+    square = chains.gram(Z)
+    if D.any():
+        unsure = stationary_gram if data.used.mean() > _MOSTLY else Chains.gram
+        square[:, :r, :r] += unsure(chains, D)
+    return LoadingSums(square, chains.whiten(data.readings) @ Z.T)
 
 
 def with_loadings(field: Field, sums: LoadingSums) -> Field:
@@ -188,13 +182,12 @@ def update_factors(
     """Factors given the rest, and one fresh sample of their posterior."""
     if not field.rank:
         return field
-    b, y = _simulated(field, data, rng)
-    both = np.stack([(data.readings - field.level[:, None]) * data.used, y])
-    start = np.stack([field.factors, np.zeros_like(b)])
-    solved = _system(field, data).solve(both, start, tol=tol, most=most)
-    deviation = b - solved[1]
+    system = _system(field, data)
+    centred = (data.readings - field.level[:, None]) * data.used
+    factors = system.solve(system.evidence(centred), field.factors, tol=tol, most=most)
+    deviation = system.solve(system.perturbed(rng), None, tol=_SAMPLE, most=most)
     blur = deviation @ deviation.T / deviation.shape[1]
-    return replace(field, factors=solved[0], deviation=deviation, blur=blur)
+    return replace(field, factors=factors, deviation=deviation, blur=blur)
 
 
 def follow(field: Field, data: Data, *, tol: float, most: int) -> Field:
@@ -204,23 +197,14 @@ def follow(field: Field, data: Data, *, tol: float, most: int) -> Field:
     if not field.rank:
         return replace(field, factors=start, deviation=start)
     centred = (data.readings - field.level[:, None]) * data.used
-    solved = _system(field, data).solve(centred[None], start[None], tol=tol, most=most)
-    return replace(field, factors=solved[0], deviation=np.zeros_like(start))
+    system = _system(field, data)
+    factors = system.solve(system.evidence(centred), start, tol=tol, most=most)
+    return replace(field, factors=factors, deviation=np.zeros_like(start))
 
 
 def _system(field: Field, data: Data) -> FactorSystem:
     chains = Chains(field.nodes, data.used, data.links)
-    return FactorSystem(field.loadings, field.phi, chains, field.nodes, data.links)
-
-
-def _simulated(field: Field, data: Data, rng: np.random.Generator) -> tuple[Array, Array]:
-    """Factors drawn from the prior, and readings that the model would make of them."""
-    phi, nodes = field.phi, field.nodes
-    n, t = data.readings.shape
-    b = sample_chains(phi, 1.0 - phi**2, data.links, rng.standard_normal((len(phi), t)))
-    own = sample_chains(nodes.phi, nodes.innovation, data.links, rng.standard_normal((n, t)))
-    noise = np.sqrt(nodes.noise)[:, None] * rng.standard_normal((n, t))
-    return b, (field.loadings @ b + own + noise) * data.used
+    return FactorSystem(field.loadings, field.phi, chains)
 
 
 def update_dynamics(field: Field, data: Data) -> Field:
