@@ -12,7 +12,6 @@ import json
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import product
 from multiprocessing.pool import ThreadPool
 from pathlib import Path
 from typing import Any
@@ -25,7 +24,7 @@ from accuracy_grade import Answer, graded
 sys.path.insert(0, str(Path(__file__).parent / "peers"))
 from driver import Cache, Limits, Worker, fingerprint, worker
 from environments import ENVIRONMENTS, ROOT
-from settings import Peer, Settings
+from settings import Peer, Settings, grid
 
 Row = dict[str, Any]
 LIMIT, SEARCH = 120.0, 150.0  # CPU seconds for a call; after how many a grid is left
@@ -43,13 +42,9 @@ SOURCES = (
 )
 
 
-def _grid(**choices: Sequence[Any]) -> tuple[Settings, ...]:
-    return tuple(dict(zip(choices, each, strict=True)) for each in product(*choices.values()))
-
-
-def _standard(**choices: Sequence[Any]) -> tuple[Settings, ...]:
+def _standard(**choices: Any) -> tuple[Settings, ...]:
     """A grid in units of the readings' spread."""
-    return _grid(standard=(True,), **choices)
+    return grid(standard=True, **choices)
 
 
 PEERS = (
@@ -58,22 +53,22 @@ PEERS = (
         "sklearn_knn",
         "main",
         False,
-        grid=_grid(n_neighbors=(2, 5, 15), weights=("distance",))
-        + _grid(n_neighbors=(2, 5), weights=("distance",), nodes=(True,), center=(True,)),
+        grid=grid(n_neighbors=(2, 5, 15), weights="distance")
+        + grid(n_neighbors=(2, 5), weights="distance", nodes=True, center=True),
     ),
     Peer(
         "ImputeGAP CDRec",
         "imputegap_cdrec",
         "imputegap",
         False,
-        grid=_grid(rank=(2, 4, 8), epsilon=(1e-6,), iterations=(100,), center=(True, False)),
+        grid=grid(rank=(2, 4, 8), epsilon=1e-6, iterations=100, center=(True, False)),
     ),
     Peer(
         "fancyimpute SoftImpute",
         "fancyimpute_soft",
         "legacy",
         True,
-        grid=_standard(shrinkage=(0.015, 0.03, 0.06, 0.12), convergence_threshold=(1e-4,)),
+        grid=_standard(shrinkage=(0.015, 0.03, 0.06, 0.12), convergence_threshold=1e-4),
     ),
     Peer(
         "qolmat SoftImpute",
@@ -87,14 +82,14 @@ PEERS = (
         "sklearn_iterative",
         "main",
         False,
-        grid=_grid(neighbours=(8,), max_iter=(20,), center=(True,)),
+        grid=grid(neighbours=8, max_iter=20, center=True),
     ),
     Peer(
         "qolmat RpcaPcp",
         "qolmat_pcp",
         "main",
         True,
-        grid=_grid(center=(True,), lam=(1.4, 2.8, 5.6, 11.0), tolerance=(1e-4,)),
+        grid=grid(center=True, lam=(1.4, 2.8, 5.6, 11.0), tolerance=1e-4),
     ),
     Peer(
         "PyPOTS SAITS",
@@ -108,7 +103,7 @@ PEERS = (
         "qolmat_noisy",
         "main",
         False,
-        grid=_standard(rank=(3, 8), tau=(0.003, 0.03), lam=(0.1, 0.4), tolerance=(1e-2,)),
+        grid=_standard(rank=(3, 8), tau=(0.003, 0.03), lam=(0.1, 0.4), tolerance=1e-2),
     ),
 )
 
@@ -125,12 +120,7 @@ def peer_rows(plans: Sequence[Plan], folder: Path, *, jobs: int, fresh: bool) ->
     chosen = [plan for plan in plans if wanted(plan)]
     if not chosen:
         return []
-    kept = folder / "peers.jsonl"
-    if fresh:
-        kept.unlink(missing_ok=True)
-    for plan in chosen[:1]:
-        plan.build(plan)  # the files are read once, before the threads want them
-    bench = Bench(Cache(kept), folder / "peers", chosen)
+    bench = Bench(Cache(folder / "peers.jsonl"), folder / "peers", chosen, fresh)
     with ThreadPool(jobs) as pool:
         return [row for rows in pool.imap(bench.rows, PEERS, chunksize=1) for row in rows]
 
@@ -142,6 +132,7 @@ class Bench:
     cache: Cache
     folder: Path
     plans: Sequence[Plan]
+    fresh: bool  # ask again what was kept
 
     def rows(self, peer: Peer) -> list[Row]:
         """All rows of one peer, from one process that imports it once."""
@@ -154,7 +145,7 @@ class Bench:
                 _row(p.name, peer, which, {}, {"note": note}) for p in self.plans for which in WHICH
             ]
         with worker(peer, Limits(PATIENCE, 1), folder / "log") as at_work:
-            runner = Runner(at_work, self.cache, folder)
+            runner = Runner(at_work, self, folder)
             return [row for plan in self.plans for row in runner.compare(plan.build(plan))]
 
 
@@ -166,7 +157,7 @@ class Runner:
     """One peer at work."""
 
     at_work: Worker
-    cache: Cache
+    bench: Bench
     folder: Path
 
     def compare(self, cell: Cell) -> Iterator[Row]:
@@ -194,7 +185,8 @@ class Runner:
         peer = self.at_work.peer
         parts = [cell.name, cell.fingerprint, peer.method, settings, LIMIT]
         key = json.dumps([*parts, fingerprint(peer.environment)])
-        if (known := self.cache.get(key)) is not None:
+        known = self.bench.cache.get(key)
+        if known is not None and not self.bench.fresh:
             return known
         readings, out = self.folder / "readings.npz", self.folder / "answer.npz"
         np.savez(readings, readings=cell.readings)
@@ -203,7 +195,7 @@ class Runner:
             answer |= {"status": "timeout", "note": f"over {LIMIT:g} s"}
         elif answer["status"] == "done":
             answer |= _graded(cell, out)
-        self.cache.put(answer)
+        self.bench.cache.put(answer)
         figure = answer.get("rmse", answer["note"])
         print(f"{cell.name}: {peer.name} {settings}: {figure}", flush=True)
         return answer
