@@ -67,7 +67,7 @@ def _rivals(alone: dict[str, float], whole: dict[str, float]) -> Iterator[dict[s
 def _redwood(autos: dict[str, Row]) -> Iterator[dict[str, str]]:
     for cell, most in zip(TARGETS, (0.08, 0.40), strict=True):
         if "mae" in (row := autos.get(cell, {})):
-            figure = f"{row['mae']:.3f} on {row['hidden']} readings"
+            figure = f"{row['mae']:.4f} on {row['hidden']} readings"
             yield _row(f"{cell}: MAE at most {most:.2f}", figure, row["mae"] <= most)
 
 
