@@ -5,7 +5,7 @@ again unless its data or, for fieldmend's own methods, the code of the solver ch
 unless data or pins did. ``--quick`` takes a few cells; ``--fresh`` computes kept ones again. The
 tables of a whole run go to benchmarks/results/, those of a part to benchmarks/cache/part/.
 
-``make bench-accuracy BENCH='--quick --no-peers'`` hands options over.
+``make bench-accuracy BENCH='--quick --peers none'`` hands options over.
 """
 
 from __future__ import annotations
@@ -43,10 +43,11 @@ def main(arguments: list[str]) -> int:
     with get_context("spawn").Pool(options.jobs, warm_up) as pool:
         rows = [row for answered in pool.imap(work, chosen) for row in answered]
     peers = []
-    if options.peers:
+    if options.peers != "none":
         for folder in absent():
             print(f"no {folder}: its peers are left out (benchmarks/peers/run.py --setup)")
-        peers = peer_rows(chosen, CACHE, jobs=options.jobs, fresh=options.fresh)
+        ask = options.peers == "run"
+        peers = peer_rows(chosen, CACHE, jobs=options.jobs, fresh=options.fresh and ask, ask=ask)
     whole = not (options.quick or options.only or options.methods != ",".join(METHODS))
     report(rows, peers, RESULTS if whole else PART)
     return 0
@@ -59,7 +60,12 @@ def _options(arguments: list[str]) -> argparse.Namespace:
     parser.add_argument("--only", default="", help="cells whose name contains this")
     parser.add_argument("--methods", default=",".join(METHODS), help="some of the methods")
     parser.add_argument("--jobs", type=int, default=2, help="processes, a cell each")
-    parser.add_argument("--no-peers", dest="peers", action="store_false", help="without peers")
+    parser.add_argument(
+        "--peers",
+        choices=("run", "kept", "none"),
+        default="run",
+        help="run what is not kept (an hour of CPU without any), take what is kept, or leave out",
+    )
     return parser.parse_args(arguments)
 
 

@@ -29,6 +29,7 @@ from settings import Peer, Settings, grid
 Row = dict[str, Any]
 LIMIT, SEARCH = 120.0, 150.0  # CPU seconds for a call; after how many a grid is left
 PATIENCE = 3 * LIMIT  # by the clock: the machine may have other work
+NOT_RUN = "not run"
 SOURCES = (
     "simulated temperature",
     "simulated low_rank",
@@ -115,12 +116,17 @@ def wanted(plan: Plan) -> bool:
     return plan.source in SOURCES and (long or short)
 
 
-def peer_rows(plans: Sequence[Plan], folder: Path, *, jobs: int, fresh: bool) -> list[Row]:
-    """Two rows, default and best, for every peer and every cell of theirs."""
+def peer_rows(
+    plans: Sequence[Plan], folder: Path, *, jobs: int, fresh: bool = False, ask: bool = True
+) -> list[Row]:
+    """Two rows, default and best, for every peer and every cell of theirs.
+
+    With `fresh` kept answers are not taken; without `ask` no others are.
+    """
     chosen = [plan for plan in plans if wanted(plan)]
     if not chosen:
         return []
-    bench = Bench(Cache(folder / "peers.jsonl"), folder / "peers", chosen, fresh)
+    bench = Bench(Cache(folder / "peers.jsonl"), folder / "peers", chosen, fresh, ask)
     with ThreadPool(jobs) as pool:
         return [row for rows in pool.imap(bench.rows, PEERS, chunksize=1) for row in rows]
 
@@ -133,13 +139,14 @@ class Bench:
     folder: Path
     plans: Sequence[Plan]
     fresh: bool  # ask again what was kept
+    ask: bool  # ask what was not
 
     def rows(self, peer: Peer) -> list[Row]:
         """All rows of one peer, from one process that imports it once."""
         folder = self.folder / peer.method
         folder.mkdir(parents=True, exist_ok=True)
         environment = ENVIRONMENTS[peer.environment]
-        if not environment.python.exists():
+        if self.ask and not environment.python.exists():
             note = f"not here: no {environment.folder} (benchmarks/peers/run.py --setup makes it)"
             return [
                 _row(p.name, peer, which, {}, {"note": note}) for p in self.plans for which in WHICH
@@ -168,6 +175,8 @@ class Runner:
         yield _row(cell.name, peer, "default", settings, answer)
         done = [each for each in tried if "rmse" in each[1]] or tried
         settings, answer = min(done, key=lambda each: each[1].get("rmse", 0.0))
+        if any(each["note"] == NOT_RUN for _, each in tried):
+            settings, answer = {}, {"note": NOT_RUN}  # the best of a part is not the best
         yield _row(cell.name, peer, "best", settings, answer)
 
     def _tried(self, cell: Cell) -> Iterator[tuple[Settings, Row]]:
@@ -188,6 +197,8 @@ class Runner:
         known = self.bench.cache.get(key)
         if known is not None and not self.bench.fresh:
             return known
+        if not self.bench.ask:
+            return {"status": "error", "note": NOT_RUN}
         readings, out = self.folder / "readings.npz", self.folder / "answer.npz"
         np.savez(readings, readings=cell.readings)
         answer = {"key": key, **self.at_work.run(settings, readings, out)}
