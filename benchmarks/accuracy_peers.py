@@ -62,7 +62,7 @@ PEERS = (
         "imputegap_cdrec",
         "imputegap",
         False,
-        grid=grid(rank=(2, 4, 8), epsilon=1e-6, iterations=100, center=(True, False)),
+        grid=grid(rank=(2, 4, 8, 16), epsilon=1e-6, iterations=100, center=(True, False)),
     ),
     Peer(
         "fancyimpute SoftImpute",
@@ -90,7 +90,7 @@ PEERS = (
         "qolmat_pcp",
         "main",
         True,
-        grid=grid(center=True, lam=(1.4, 2.8, 5.6, 11.0), tolerance=1e-4),
+        grid=grid(center=True, lam=(1.4, 2.8, 5.6, 11.0, 22.0), tolerance=1e-4),
     ),
     Peer(
         "PyPOTS SAITS",
