@@ -81,7 +81,7 @@ def _row(cell: Cell, method: str, *, fresh: bool) -> Row:
     key = f"{cell.fingerprint} {code(method)}"
     if kept.exists() and not fresh:
         row = json.loads(kept.read_text())
-        if row["key"] == key:
+        if row.get("key") == key:
             return dict(row)
     row = {"cell": cell.name, "method": method, "key": key, **_graded(cell, method)}
     print(f"{cell.name}: {method}: {row.get('rmse', row.get('error'))}", flush=True)
