@@ -1,7 +1,11 @@
 """How good is the recovery? ``make bench-accuracy``: errors on hidden readings, flags, intervals.
 
-Every cell (data × loss × anomalies × method) is kept under benchmarks/cache/ and not computed
-again; ``--quick`` takes a few cells only, ``--fresh`` computes kept ones again.
+Every answer (data × loss × anomalies × method) is kept under benchmarks/cache/ and not computed
+again unless its data or, for fieldmend's own methods, the code of the solver changed; the peers'
+unless data or pins did. ``--quick`` takes a few cells; ``--fresh`` computes kept ones again. The
+tables of a whole run go to benchmarks/results/, those of a part to benchmarks/cache/part/.
+
+``make bench-accuracy BENCH='--quick --peers none'`` hands options over.
 """
 
 from __future__ import annotations
@@ -11,85 +15,92 @@ import json
 import sys
 import time
 import warnings
+from functools import partial
+from multiprocessing import get_context
 from pathlib import Path
 
-import numpy as np
+from accuracy_cells import Cell, Plan, plans
+from accuracy_grade import graded
+from accuracy_methods import METHODS, code, warm_up
+from accuracy_peers import absent, peer_rows
+from accuracy_report import Row, report
+from table import RESULTS
 
-from accuracy_cells import Cell, cells
-from accuracy_methods import METHODS, Answer
-from accuracy_report import report
-
-CACHE = Path(__file__).parent / "cache" / "accuracy"
-GAPS = ((1, 2), (2, 10), (10, 50), (50, 10**9))
+KEPT = Path(__file__).parent / "cache"
+CACHE, PART = KEPT / "accuracy", KEPT / "part"
 
 
 def main(arguments: list[str]) -> int:
+    options = _options(arguments)
+    chosen = [plan for plan in plans(quick=options.quick) if options.only in plan.name]
+    methods = options.methods.split(",")
+    unknown = [method for method in methods if method not in METHODS]
+    if unknown or not chosen:
+        print(f"no method {', '.join(unknown)}" if unknown else f"no cell with {options.only!r}")
+        return 2
+    CACHE.mkdir(parents=True, exist_ok=True)
+    work = partial(_answered, methods=methods, fresh=options.fresh)
+    with get_context("spawn").Pool(options.jobs, warm_up) as pool:
+        rows = [row for answered in pool.imap(work, chosen) for row in answered]
+    peers = []
+    if options.peers != "none":
+        for folder in absent():
+            print(f"no {folder}: its peers are left out (benchmarks/peers/run.py --setup)")
+        ask = options.peers == "run"
+        peers = peer_rows(chosen, CACHE, jobs=options.jobs, fresh=options.fresh and ask, ask=ask)
+    whole = not (options.quick or options.only or options.methods != ",".join(METHODS))
+    report(rows, peers, RESULTS if whole else PART)
+    return 0
+
+
+def _options(arguments: list[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--quick", action="store_true", help="a few cells, under five minutes")
     parser.add_argument("--fresh", action="store_true", help="compute kept cells again")
     parser.add_argument("--only", default="", help="cells whose name contains this")
     parser.add_argument("--methods", default=",".join(METHODS), help="some of the methods")
-    options = parser.parse_args(arguments)
-    chosen = [c for c in cells(quick=options.quick) if options.only in c.name]
-    rows = []
-    for cell in chosen:
-        for method in options.methods.split(","):
-            if METHODS[method].allowed(cell):
-                rows.append(_row(cell, method, fresh=options.fresh))
-    report("accuracy_quick" if options.quick else "accuracy", rows)
-    return 0
+    parser.add_argument("--jobs", type=int, default=2, help="processes, a cell each")
+    parser.add_argument(
+        "--peers",
+        choices=("run", "kept", "none"),
+        default="run",
+        help="run what is not kept (an hour of CPU without any), take what is kept, or leave out",
+    )
+    return parser.parse_args(arguments)
 
 
-def _row(cell: Cell, method: str, *, fresh: bool) -> dict[str, object]:
-    CACHE.mkdir(parents=True, exist_ok=True)
+def _answered(plan: Plan, methods: list[str], *, fresh: bool) -> list[Row]:
+    """One row for each method that can be asked."""
+    cell = plan.build(plan)
+    asked = [method for method in methods if METHODS[method].allowed(cell)]
+    return [_row(cell, method, fresh=fresh) for method in asked]
+
+
+def _row(cell: Cell, method: str, *, fresh: bool) -> Row:
     kept = CACHE / f"{cell.name}-{method}.json".replace("/", "_").replace(" ", "_")
+    key = f"{cell.fingerprint} {code(method)}"
     if kept.exists() and not fresh:
-        return dict(json.loads(kept.read_text()))
-    start = time.process_time()
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # limits reached by the baselines: their errors tell
-        answer = METHODS[method].run(cell)
-    seconds = time.process_time() - start
-    row = {"cell": cell.name, "method": method, **_graded(cell, answer), "cpu": round(seconds, 3)}
-    kept.write_text(json.dumps(row))
-    print(row, flush=True)
+        row = json.loads(kept.read_text())
+        if row.get("key") == key:
+            return dict(row)
+    row = {"cell": cell.name, "method": method, "key": key, **_graded(cell, method)}
+    print(f"{cell.name}: {method}: {row.get('rmse', row.get('error'))}", flush=True)
+    if "error" not in row:
+        kept.write_text(json.dumps(row))
     return row
 
 
-def _graded(cell: Cell, answer: Answer) -> dict[str, object]:
-    """Errors on hidden readings; F1 of the flags; coverage of the intervals, by gap too."""
-    hidden = np.isfinite(cell.truth) & np.isnan(cell.readings)
-    error = (answer.estimate - cell.truth)[hidden]
-    energy = float((cell.truth[hidden] ** 2).sum())
-    out: dict[str, object] = {
-        "hidden": int(hidden.sum()),
-        "mae": float(np.abs(error).mean()),
-        "rmse": float(np.sqrt((error**2).mean())),
-        "nse": float((error**2).sum()) / energy,
-    }
-    if answer.flags is not None:
-        seen = np.isfinite(cell.readings)
-        flags, false = answer.flags[seen], cell.support[seen]
-        out["flagged"] = float(flags.mean())
-        if false.any():
-            out["f1"] = float(2 * (flags & false).sum() / (flags.sum() + false.sum()))
-    if answer.lower is not None:
-        # Simulated truths are noise-free, but intervals are for readings.
-        would_be = cell.truth if cell.again is None else cell.again
-        inside = (would_be >= answer.lower) & (would_be <= answer.upper)
-        out["coverage"] = float(inside[hidden].mean())
-        gaps = _gaps(np.isfinite(cell.readings))
-        for low, high in GAPS:
-            here = hidden & (gaps >= low) & (gaps < high)
-            if here.sum() >= 500:
-                out[f"coverage_{low}"] = float(inside[here].mean())
-    return out
-
-
-def _gaps(seen: np.ndarray) -> np.ndarray:
-    from fieldmend.diagnostics import gap_at
-
-    return np.asarray(gap_at(seen))
+def _graded(cell: Cell, method: str) -> Row:
+    """Run and grade a method. One that fails has a row that says so; the rest goes on."""
+    start = time.process_time()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # limits reached by the baselines: their errors tell
+        try:
+            answer = METHODS[method].run(cell)
+        except Exception as problem:
+            return {"error": f"{type(problem).__name__}: {problem}"}
+    seconds = time.process_time() - start
+    return {**graded(cell, answer), "cpu": round(seconds, 3)}
 
 
 if __name__ == "__main__":

@@ -1,30 +1,35 @@
-"""The cells of the accuracy tables: data × loss × anomalies. Seeds are fixed."""
+"""The cells of the accuracy tables: data × loss × anomalies. Seeds are fixed.
+
+Every loss and every kind of anomaly occurs on every data set, but not every pair of them: without
+anomalies every loss; spikes with every loss but the other outages; bursts and mixed faults with
+the two losses of `BOTH`.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from functools import cached_property
+from hashlib import sha256
 
 import numpy as np
-from numpy.typing import NDArray
 
 import accuracy_data as data
-from fieldmend.simulate import corrupt, network, observe
+from accuracy_data import Array, BoolArray
+from accuracy_loss import BETWEEN, LOSSES, arrived, fits
+from fieldmend.simulate import corrupt, network
 
-Array = NDArray[np.float64]
-
-# name: (pattern, share lost, mean length in slots)
-LOSSES = {
-    "uniform p=.9": ("uniform", 0.1, None),
-    "uniform p=.5": ("uniform", 0.5, None),
-    "uniform p=.2": ("uniform", 0.8, None),
-    "uniform p=.1": ("uniform", 0.9, None),
-    "bursts": ("bursts", 0.3, 10.0),
-    "offline 1/25": ("blocks", 0.1, 20.0),
-    "offline 1/5": ("blocks", 0.3, None),
-}
-ANOMALIES = ("none", "spikes", "bursts")
-QUICK = ("uniform p=.5", "offline 1/5")
+BOTH = ("uniform p=.5", "offline 24 h")
+MIXED = ("spikes", "bursts", "stuck", "drift", "dead")
+RATE = 0.04
+QUICK = (
+    "simulated temperature",
+    "simulated low_rank",
+    "IntelLab temperature",
+    "IntelLab light",
+    "NDBC pressure",
+)
+TARGETS = ("Redwood temperature, radio, none", "Redwood humidity, radio, none")
 
 
 @dataclass(frozen=True)
@@ -34,64 +39,111 @@ class Cell:
     name: str
     readings: Array
     truth: Array
-    support: NDArray[np.bool_]
-    period: int | None  # slots a day
+    support: BoolArray
+    slots_a_day: int
     again: Array | None = None  # simulated: another noisy reading of the same field
     space: tuple[Array, Array] | None = None  # simulated: for the oracle
 
+    @cached_property
+    def fingerprint(self) -> str:
+        """Hash of readings and truth: what was kept of other data is not this cell's."""
+        return sha256(self.readings.tobytes() + self.truth.tobytes()).hexdigest()[:12]
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A cell that is made where it is needed."""
+
+    source: str
+    loss: str
+    kind: str
+    build: Callable[[Plan], Cell]
+    quick: bool = False
+
     @property
-    def simulated(self) -> bool:
-        """Is everything known?"""
-        return self.space is not None
+    def name(self) -> str:
+        """As in the tables."""
+        return f"{self.source}, {self.loss}, {self.kind}"
 
 
-def cells(*, quick: bool) -> Iterator[Cell]:
+def plans(*, quick: bool) -> list[Plan]:
     """All cells, real ones only where the data are."""
-    yield from _simulated(quick)
     if not data.available():
         print(f"no real data at {data.DATA}: simulated cells only")
-        return
-    yield from _redwood()
-    for name, (truth, period) in _matrices(quick).items():
-        for loss in QUICK if quick else LOSSES:
-            for kind in ANOMALIES[:2] if quick else ANOMALIES:
-                yield _lossy(name, truth, loss, kind, period)
+    every = [*_grid(), *_between(), *_own_faults(), LARGE]
+    return [plan for plan in every if plan.quick or not quick]
 
 
-def _matrices(quick: bool) -> dict[str, tuple[Array, int]]:
-    real = {f"IntelLab {c}": (data.intellab(c), 288) for c in data.INTELLAB}
-    real |= {f"NDBC {v}": (data.ndbc(v), 24) for v in data.NDBC}
-    names = ("IntelLab temperature", "IntelLab light", "NDBC pressure") if quick else real
-    return {name: real[name] for name in names}
+def _grid() -> Iterator[Plan]:
+    for name, source in data.sources().items():
+        for loss in LOSSES:
+            if not fits(loss, source.days):
+                continue
+            for kind in ("none", "spikes", "bursts", "mixed"):
+                plan = Plan(name, loss, kind, _built)
+                few = kind in ("none", "spikes") and loss in BOTH and name in QUICK
+                if _paired(loss, kind):
+                    yield replace(plan, quick=few or plan.name in TARGETS)
 
 
-def _lossy(name: str, truth: Array, loss: str, kind: str, period: int) -> Cell:
-    pattern, rate, length = LOSSES[loss]
-    seen = observe(*truth.shape, loss=pattern, rate=rate, mean_length=length, seed=11)
-    readings = np.where(seen, truth, np.nan)
-    return _corrupted(f"{name}, {loss}, {kind}", readings, truth, kind, period)
+def _paired(loss: str, kind: str) -> bool:
+    if kind == "none" or loss in BOTH:
+        return True
+    return kind == "spikes" and not loss.startswith("offline")
 
 
-def _corrupted(name: str, readings: Array, truth: Array, kind: str, period: int) -> Cell:
-    if kind == "none":
-        return Cell(name, readings, truth, np.zeros(truth.shape, dtype=bool), period)
-    false = corrupt(readings, kind=kind, rate=0.04, seed=12)
-    return Cell(name, false.readings, truth, false.support, period)
+def _between() -> Iterator[Plan]:
+    for loss in BETWEEN:
+        yield Plan("simulated temperature", loss, "spikes", _built)
 
 
-def _redwood() -> Iterator[Cell]:
-    for condition in ("temperature", "humidity"):
-        logged, heard = data.redwood(condition)
-        for kind in ANOMALIES[:2]:
-            yield _corrupted(f"Redwood {condition}, radio, {kind}", heard, logged, kind, 288)
+def _own_faults() -> Iterator[Plan]:
+    for attribute in data.FAULTBENCH if data.available() else ():
+        for fault_set in data.FAULT_SETS:
+            yield Plan(f"faultbench {attribute}", BOTH[0], f"its {fault_set}", _faultbench)
 
 
-def _simulated(quick: bool) -> Iterator[Cell]:
-    for field, rank in (("temperature", 3), ("low_rank", 4)):
-        for p in (0.5, 0.1) if quick else (0.9, 0.7, 0.5, 0.3, 0.2, 0.1):
-            net = network(500, 54, field=field, sampling=p, seed=21)
-            U, _, Vt = np.linalg.svd(net.truth, full_matrices=False)
-            again = net.truth + 0.5 * np.random.default_rng(22).normal(size=net.truth.shape)
-            space = U[:, :rank], Vt[:rank].T
-            name = f"simulated {field}, uniform p={p:g}, spikes"
-            yield Cell(name, net.readings, net.truth, net.support, 288, again, space)
+def _built(plan: Plan) -> Cell:
+    source = data.sources()[plan.source]
+    truth = source.truth()
+    if plan.source.startswith("Redwood") and plan.loss == "radio":
+        readings = data.redwood(plan.source.split()[1])[1]  # what it did deliver
+    else:
+        measured = truth + source.noise * np.random.default_rng(13).normal(size=truth.shape)
+        seen = arrived(plan.loss, *truth.shape, source.slots_a_day)
+        readings = np.where(seen, measured, np.nan)
+    false, support = _corrupted(readings, plan.kind)
+    cell = Cell(plan.name, false, truth, support, source.slots_a_day)
+    return _known(cell, source) if source.rank else cell
+
+
+def _known(cell: Cell, source: data.Source) -> Cell:
+    U, _, Vt = np.linalg.svd(cell.truth, full_matrices=False)
+    noise = source.noise * np.random.default_rng(22).normal(size=cell.truth.shape)
+    space = U[:, : source.rank], Vt[: source.rank].T
+    return replace(cell, again=cell.truth + noise, space=space)
+
+
+def _corrupted(readings: Array, kind: str) -> tuple[Array, BoolArray]:
+    """Make 4 % false; mixed faults share them, later kinds take what they hit."""
+    out = readings.copy()
+    kinds = {"none": (), "mixed": MIXED}.get(kind, (kind,))
+    for k, each in enumerate(kinds):
+        faulty = corrupt(readings, kind=each, rate=RATE / len(kinds), seed=12 + k)
+        out[faulty.support] = faulty.readings[faulty.support]
+    return out, np.isfinite(readings) & (out != readings)
+
+
+def _faultbench(plan: Plan) -> Cell:
+    clean, value, false = data.faultbench(plan.source.split()[1], plan.kind.split()[1])
+    seen = arrived(plan.loss, *clean.shape, 288)
+    return Cell(plan.name, np.where(seen, value, np.nan), clean, seen & false, 288)
+
+
+def _large(plan: Plan) -> Cell:
+    net = network(10_000, 1_000, field="temperature", seed=21)
+    again = net.truth + 0.5 * np.random.default_rng(22).normal(size=net.truth.shape)
+    return Cell(plan.name, net.readings, net.truth, net.support, 288, again)
+
+
+LARGE = Plan("simulated 10000×1000", BOTH[0], "spikes", _large)

@@ -1,14 +1,19 @@
-"""Real matrices, slots × nodes with NaN: what the accuracy tables are made on."""
+"""The truths of the accuracy tables, slots × nodes: real matrices with NaN, simulated ones."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
+from fieldmend.simulate import CLIMATES, climate_field, low_rank
+
 Array = NDArray[np.float64]
+BoolArray = NDArray[np.bool_]
 DATA = Path(__file__).parents[1] / ".." / "shared" / "data"
 SLOTS = 500
 # Best 500-slot windows of IntelLab: see the README beside the data.
@@ -23,11 +28,57 @@ NDBC = {
     "water": "water_temp_c",
     "wind": "wind_speed_kt",
 }
+FAULTBENCH = ("temperature", "light")
+FAULT_SETS = ("random", "malfunction", "bias", "drift", "polydrift", "mixed")
+# Simulated: noise of a reading, in the field's units.
+NOISE = {"temperature": 0.5, "low_rank": 0.5, "light": 5.0, "pressure": 0.2}
+RANKS = {"temperature": 3, "low_rank": 4, "light": 3, "pressure": 6}  # the oracle is told
+
+
+@dataclass(frozen=True)
+class Source:
+    """A data set: how to get its truth and, of simulated ones, what is read from it."""
+
+    truth: Callable[[], Array]
+    slots_a_day: int
+    noise: float = 0.0
+    rank: int = 0  # above 0: simulated, the field's own subspace goes to the oracle
+
+    @property
+    def days(self) -> float:
+        """Length of the record."""
+        return len(self.truth()) / self.slots_a_day
 
 
 def available() -> bool:
     """Is the folder of real data there?"""
     return DATA.exists()
+
+
+@cache
+def sources() -> dict[str, Source]:
+    """All data sets by name, the real ones only where the files are."""
+    out = {
+        f"simulated {field}": Source(lambda f=field: simulated(f), 288, noise, RANKS[field])
+        for field, noise in NOISE.items()
+    }
+    if available():
+        out |= {f"Redwood {c}": Source(lambda c=c: redwood(c)[0], 288) for c in CONDITIONS}
+        out |= {f"IntelLab {c}": Source(lambda c=c: intellab(c), 288) for c in INTELLAB}
+        out |= {f"NDBC {v}": Source(lambda v=v: ndbc(v), 24) for v in NDBC}
+        out |= {f"faultbench {a}": Source(lambda a=a: faultbench(a)[0], 288) for a in FAULTBENCH}
+    return out
+
+
+CONDITIONS = ("temperature", "humidity")
+
+
+@cache
+def simulated(field: str) -> Array:
+    """A field of 500 five-minute slots and 54 nodes, without noise."""
+    if field == "low_rank":
+        return low_rank(SLOTS, 54, rank=RANKS[field], seed=21)
+    return climate_field(SLOTS, 54, climate=CLIMATES[field], seed=21)
 
 
 @cache
@@ -82,3 +133,21 @@ def redwood(condition: str) -> tuple[Array, Array]:
     logged = log.reindex(index=slots, columns=both).to_numpy(np.float64)[2000:3500]
     kept = np.isfinite(heard).any(axis=0)
     return logged[:, kept], heard[:, kept]
+
+
+@cache
+def faultbench(attribute: str, fault_set: str = "random") -> tuple[Array, Array, BoolArray]:
+    """Clean values, values with a set's injected faults, and which are false: 2016 × 10.
+
+    Every tenth of the half-minute readings: five minutes, and no reading is a mean of true and
+    false ones.
+    """
+    import pandas as pd
+
+    frame = pd.read_parquet(DATA / "faultbench_intel.parquet")
+    part = frame[(frame["fault_set"] == fault_set) & (frame["attribute"] == attribute)]
+    tables = [
+        part.pivot(index="timestamp", columns="node", values=v).to_numpy(np.float64)[::10]
+        for v in ("clean", "value", "label")
+    ]
+    return tables[0], tables[1], tables[2] > 0

@@ -12,11 +12,11 @@ from machine import describe
 RESULTS = Path(__file__).parent / "results"
 
 
-def write(name: str, rows: Sequence[Mapping[str, Any]], text: str) -> None:
+def write(name: str, rows: Sequence[Mapping[str, Any]], text: str, folder: Path = RESULTS) -> None:
     """Store the rows twice: to compute with, and to read."""
-    RESULTS.mkdir(exist_ok=True)
+    folder.mkdir(parents=True, exist_ok=True)
     columns = list(rows[0])
-    with (RESULTS / f"{name}.csv").open("w", newline="") as file:
+    with (folder / f"{name}.csv").open("w", newline="") as file:
         writer = csv.DictWriter(file, columns)
         writer.writeheader()
         writer.writerows(rows)
@@ -32,4 +32,4 @@ def write(name: str, rows: Sequence[Mapping[str, Any]], text: str) -> None:
         *("| " + " | ".join(str(row[c]) for c in columns) + " |" for row in rows),
         "",
     ]
-    (RESULTS / f"{name}.md").write_text("\n".join(lines))
+    (folder / f"{name}.md").write_text("\n".join(lines))

@@ -163,11 +163,11 @@ def solve(
 def _key(at_work: Worker, case: Case, settings: Settings) -> str:
     """Name a cell by all that decides it: a changed package or pin is run anew."""
     parts = [at_work.peer.method, asdict(case), settings, asdict(at_work.limits)]
-    parts.append(_fingerprint(at_work.peer.environment))
+    parts.append(fingerprint(at_work.peer.environment))
     return json.dumps(parts, sort_keys=True)
 
 
-def _fingerprint(environment: str) -> str:
+def fingerprint(environment: str) -> str:
     """Hash of the pins, or for fieldmend of its source."""
     pins = ENVIRONMENTS[environment].pins
     files = [HERE / pins] if pins else sorted((ROOT / "src").rglob("*.py"))

@@ -43,6 +43,7 @@ ENVIRONMENTS = {
     "cmfrec": Environment(".venv-bench-cmfrec", "requirements-cmfrec.txt"),
     # Its declared dependencies pull the GPU stack; CDRec, SoftImpute and ROSL need none of it.
     "imputegap": Environment(".venv-bench-imputegap", "requirements-imputegap.txt", whole=True),
+    "pypots": Environment(".venv-bench-pypots", "requirements-pypots.txt"),
     "saqc": Environment(".venv-bench-saqc", "requirements-saqc.txt"),
 }
 

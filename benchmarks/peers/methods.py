@@ -23,13 +23,19 @@ Answer = tuple[Array, Array | None]
 
 
 def run(function: Callable[..., Answer], readings: Array, settings: dict[str, Any]) -> Answer:
-    """Call a method, with the nodes' medians taken out before and put back after if `center`."""
+    """Call a method, with the nodes' medians taken out before and put back after if `center`.
+
+    `standard` divides by the spread of what is left as well, one number for all nodes, so that
+    weights in the data's units mean the same on every data set.
+    """
     settings = dict(settings)
-    if not settings.pop("center", False):
+    standard = settings.pop("standard", False)
+    if not settings.pop("center", standard):
         return function(readings.copy(), **settings)
     level = np.nanmedian(readings, axis=0)
-    estimate, sparse = function(readings - level, **settings)
-    return estimate + level, sparse
+    spread = float(np.nanstd(readings - level)) if standard else 1.0
+    estimate, sparse = function((readings - level) / spread, **settings)
+    return spread * estimate + level, None if sparse is None else spread * sparse
 
 
 def _long(readings: Array) -> float:
@@ -267,3 +273,46 @@ def sklearn_iterative(readings: Array, *, neighbours: int | None = None, **optio
     warnings.filterwarnings("ignore", message=".*Early stopping criterion not reached.*")
     model = IterativeImputer(n_nearest_features=neighbours, random_state=0, **options)
     return model.fit_transform(readings), None
+
+
+def sklearn_knn(readings: Array, *, nodes: bool = False, **options: Any) -> Answer:
+    """Run scikit-learn KNNImputer on slots that look alike, or on `nodes` that do.
+
+    It hands observed readings back as they came. Slots that nobody reported are zero if `nodes`:
+    centre beforehand.
+    """
+    from sklearn.impute import KNNImputer
+
+    model = KNNImputer(keep_empty_features=nodes, **options)
+    return (model.fit_transform(readings.T).T if nodes else model.fit_transform(readings)), None
+
+
+def pypots_saits(
+    readings: Array, *, steps: int = 48, stride: int = 48, epochs: int = 5, **options: Any
+) -> Answer:
+    """Run PyPOTS SAITS with the README's model: 2 layers, 256 wide, 4 heads, dropout .1, 5 epochs.
+
+    It wants samples of equal length, standardised per node: stretches of `steps` slots (the
+    README's data have 48), begun every `stride`; the last ends with the record. Where stretches
+    overlap, their means count.
+    """
+    from pypots.imputation import SAITS
+    from pypots.utils.random import set_random_seed
+
+    set_random_seed(0)
+    slots, nodes = readings.shape
+    steps = min(steps, slots)
+    first = np.unique([*range(0, slots - steps, stride), slots - steps])
+    window = first[:, None] + np.arange(steps)
+    level, spread = np.nanmean(readings, axis=0), np.nanstd(readings, axis=0)
+    spread[spread == 0] = 1.0
+    samples = {"X": ((readings - level) / spread)[window]}
+    shape = {"n_layers": 2, "d_model": 256, "n_heads": 4, "d_k": 64, "d_v": 64, "d_ffn": 128}
+    shape |= {"dropout": 0.1, "device": "cpu", "verbose": False} | options
+    model = SAITS(n_steps=steps, n_features=nodes, epochs=epochs, **shape)
+    model.fit(samples)
+    total, count = np.zeros(readings.shape), np.zeros((slots, 1))
+    for rows, answer in zip(window, model.impute(samples), strict=True):
+        total[rows] += answer
+        count[rows] += 1
+    return total / count * spread + level, None

@@ -49,7 +49,7 @@ class Peer:
     grid: tuple[Settings, ...] = ()
 
 
-def _grid(**choices: Any) -> tuple[Settings, ...]:
+def grid(**choices: Any) -> tuple[Settings, ...]:
     """Every combination of the choices; a value that is no tuple is the same in all."""
     axes = [value if isinstance(value, tuple) else (value,) for value in choices.values()]
     return tuple(dict(zip(choices, combination, strict=True)) for combination in product(*axes))
@@ -66,7 +66,7 @@ PEERS = (
         "qolmat_pcp",
         "main",
         True,
-        grid=_grid(center=(True, False), lam=(1.4, 1.0, 2.0, 0.7, 2.8), tolerance=1e-5),
+        grid=grid(center=(True, False), lam=(1.4, 1.0, 2.0, 0.7, 2.8), tolerance=1e-5),
     ),
     Peer(
         "qolmat RpcaNoisy",
@@ -74,21 +74,21 @@ PEERS = (
         "main",
         False,
         # Its tolerance is absolute, on sums of rows: the default of 1e-6 only costs time.
-        grid=_grid(center=True, rank=RANK, tau=(0.05, 0.02, 0.1), lam=(0.75, 1.0), tolerance=1e-2),
+        grid=grid(center=True, rank=RANK, tau=(0.05, 0.02, 0.1), lam=(0.75, 1.0), tolerance=1e-2),
     ),
     Peer(
         "qolmat SoftImpute",
         "qolmat_soft",
         "main",
         True,
-        grid=_grid(center=True, rank=(RANK - 1, RANK), tau=(1.5, 3.0, 6.0)),
+        grid=grid(center=True, rank=(RANK - 1, RANK), tau=(1.5, 3.0, 6.0)),
     ),
     Peer(
         "tensorly robust_pca",
         "tensorly_rpca",
         "main",
         True,
-        grid=_grid(center=(True, False), lam=(1.4, 1.0, 2.0, 0.7, 2.8)),
+        grid=grid(center=(True, False), lam=(1.4, 1.0, 2.0, 0.7, 2.8)),
     ),
     Peer(
         "pyproximal FISTA",
@@ -97,7 +97,7 @@ PEERS = (
         True,
         default={"sigma": NOISE},
         told="noise",
-        grid=_grid(
+        grid=grid(
             center=True, mu=(0.22, 0.33, 0.15), threshold=(0.75, 1.0, 0.5), niter=300, tol=1e-6
         ),
     ),
@@ -108,7 +108,7 @@ PEERS = (
         False,
         default={"rank": RANK},
         told="rank",
-        grid=_grid(center=True, rank=RANK, lambda1=(0.1, 0.5, 2.0), fill=("median", "linear")),
+        grid=grid(center=True, rank=RANK, lambda1=(0.1, 0.5, 2.0), fill=("median", "linear")),
     ),
     Peer(
         "hyperspy ORPCA",
@@ -117,7 +117,7 @@ PEERS = (
         False,
         default={"rank": RANK},
         told="rank",
-        grid=_grid(
+        grid=grid(
             center=True,
             rank=RANK,
             lambda1=(0.02, 0.1),
@@ -133,42 +133,42 @@ PEERS = (
         "sklearn_iterative",
         "main",
         False,
-        grid=_grid(neighbours=(4, 8, 15), max_iter=20),
+        grid=grid(neighbours=(4, 8, 15), max_iter=20),
     ),
     Peer(
         "fancyimpute SoftImpute",
         "fancyimpute_soft",
         "legacy",
         True,
-        grid=_grid(center=True, shrinkage=(3.0, 6.0, 12.0), convergence_threshold=1e-4)
-        + _grid(center=True, shrinkage=6.0, max_rank=RANK, convergence_threshold=1e-4),
+        grid=grid(center=True, shrinkage=(3.0, 6.0, 12.0), convergence_threshold=1e-4)
+        + grid(center=True, shrinkage=6.0, max_rank=RANK, convergence_threshold=1e-4),
     ),
     Peer(
         "cmfrec CMF",
         "cmfrec_cmf",
         "cmfrec",
         False,
-        grid=_grid(center=True, k=(RANK - 1, RANK), lambda_=(30.0, 100.0, 300.0), use_cg=False),
+        grid=grid(center=True, k=(RANK - 1, RANK), lambda_=(30.0, 100.0, 300.0), use_cg=False),
     ),
     Peer(
         "ImputeGAP CDRec",
         "imputegap_cdrec",
         "imputegap",
         False,
-        grid=_grid(rank=(RANK - 1, RANK), epsilon=1e-6, iterations=100, center=(True, False)),
+        grid=grid(rank=(RANK - 1, RANK), epsilon=1e-6, iterations=100, center=(True, False)),
     ),
     Peer(
         "ImputeGAP SoftImpute",
         "imputegap_soft",
         "imputegap",
         True,
-        grid=_grid(max_rank=RANK, center=(True, False)),
+        grid=grid(max_rank=RANK, center=(True, False)),
     ),
     Peer(
         "ImputeGAP ROSL",
         "imputegap_rosl",
         "imputegap",
         False,
-        grid=_grid(rank=RANK, regularization=(0.2, 0.6, 2.0), center=True),
+        grid=grid(rank=RANK, regularization=(0.2, 0.6, 2.0), center=True),
     ),
 )

@@ -2,8 +2,9 @@
 
 One JSON object per line comes in (`method`, `settings`, `data`, `out`). Two go out: an empty one
 when all is ready, so that the driver's time limit is the call's alone, and the answer (`seconds`,
-`peak_mib`, `runs` or `error`). The clock and the memory gauge see the call only: importing the peer
-and reading the data are over by then. The process stays, so that a peer is imported once.
+`cpu` of the first run, `peak_mib`, `runs` or `error`). The clock and the memory gauge see the call
+only: importing the peer and reading the data are over by then. The process stays, so that a peer is
+imported once.
 """
 
 from __future__ import annotations
@@ -44,18 +45,21 @@ def main() -> None:
 def perform(job: dict[str, Any], readings: methods.Array) -> dict[str, Any]:
     """Run one job, write its answer and tell what it took."""
     function = getattr(methods, job["method"])
-    level = _reset_peak()
+    level, begun = _reset_peak(), time.process_time()
     estimate, sparse, seconds = _timed(function, readings, job["settings"])
+    cpu = time.process_time() - begun
     peak_mib = max(0.0, (_peak() - level) / 2**20)
     runs = 1
     while seconds < REPEAT_BELOW and runs < REPEATS:
         seconds = min(seconds, _timed(function, readings, job["settings"])[2])
         runs += 1
+    if estimate.shape != readings.shape:
+        raise ArithmeticError(f"{estimate.shape} estimated of {readings.shape}")
     if not np.isfinite(estimate).all():
         raise ArithmeticError("the estimate is not finite")
     parts = {"estimate": estimate} | ({} if sparse is None else {"sparse": sparse})
     np.savez(job["out"], **parts)
-    return {"seconds": seconds, "peak_mib": peak_mib, "runs": runs}
+    return {"seconds": seconds, "cpu": cpu, "peak_mib": peak_mib, "runs": runs}
 
 
 def _timed(
