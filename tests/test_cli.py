@@ -236,7 +236,8 @@ def test_inspect_says_what_is_there(readings, run):
     assert (code, err) == (0, "")
     assert sorted(Path.cwd().iterdir()) == before
     for said in (
-        "8 nodes x 80 slots of 10 min", "time time; node node; readings temperature", "median gap", "worst nodes", "Singular values",
+        "8 nodes x 80 slots of 10 min", "time time; node node; readings temperature",
+        "median gap", "worst nodes", "Singular values",
         "readings.csv, line", "is no number", "fieldmend recover readings.csv",
     ):  # fmt: skip
         assert said in out
