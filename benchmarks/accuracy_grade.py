@@ -66,10 +66,22 @@ def _coverage(cell: Cell, answer: Answer, hidden: BoolArray) -> dict[str, float]
     # Simulated truths are noise-free, but intervals are for readings.
     would_be = cell.truth if cell.again is None else cell.again
     inside = (would_be >= answer.lower) & (would_be <= answer.upper)
-    out = {"coverage": float(inside[hidden].mean())}
-    gaps = gap_at(np.isfinite(cell.readings))
-    for name, (low, high) in GAPS.items():
+    seen = np.isfinite(cell.readings)
+    gaps, number = (
+        gap_at(seen),
+        np.cumsum(np.pad(seen[1:], ((1, 0), (0, 0)), constant_values=True).T),
+    )
+    runs = number.reshape(seen.T.shape).T
+    out = {}
+    for name, (low, high) in {"": (1, 10**9), **GAPS}.items():
         here = hidden & (gaps >= low) & (gaps < high)
-        if here.sum() >= ENOUGH:
-            out[f"coverage {name}"] = float(inside[here].mean())
+        if here.sum() >= ENOUGH or not name:
+            out[f"coverage {name}".strip()] = float(inside[here].mean())
+            out[f"doubt {name}".strip()] = _doubt(inside[here], runs[here])
     return out
+
+
+def _doubt(inside: BoolArray, run: Array) -> float:
+    """Standard error of a share when the readings of one gap are right or wrong together."""
+    off = np.bincount(np.unique(run, return_inverse=True)[1], inside - inside.mean())
+    return float(np.sqrt((off**2).sum()) / inside.size)

@@ -61,7 +61,8 @@ DETECTION = (
 )
 COVERAGE = (
     "Share of hidden readings inside auto's 90 % intervals, all and by length of the gap in slots "
-    f"(empty below {ENOUGH} hidden readings). The target is .87 to .93."
+    f"(empty below {ENOUGH} hidden readings), ± its standard error: readings of one gap are right "
+    "or wrong together, and few gaps tell little. The target is .87 to .93."
 )
 PEERS = (
     "RMSE on hidden readings, default / best settings of the peers, fieldmend's auto and ls "
@@ -146,10 +147,14 @@ def _flags(row: Row) -> str:
 def _coverage(cells: Answers) -> list[dict[str, str]]:
     keys = {"all": "coverage"} | {name: f"coverage {name}" for name in GAPS}
     return [
-        {"cell": cell} | {name: _number(answers["auto"].get(key)) for name, key in keys.items()}
+        {"cell": cell} | {name: _doubtful(answers["auto"], key) for name, key in keys.items()}
         for cell, answers in cells.items()
         if "coverage" in answers.get("auto", {})
     ]
+
+
+def _doubtful(row: Row, key: str) -> str:
+    return f"{row[key]:.3f} ± {row[key.replace('coverage', 'doubt')]:.3f}" if key in row else ""
 
 
 def _peers(cells: Answers, rows: Sequence[Row]) -> list[dict[str, str]]:

@@ -95,13 +95,18 @@ def _coverage(autos: dict[str, Row]) -> Iterator[dict[str, str]]:
         found = {(cell, k): row[k] for cell, row in autos.items() for k in names if k in row}
         if not found:
             continue
-        outside = sum(not COVERED[0] <= share <= COVERED[1] for share in found.values())
+        off = {at: max(COVERED[0] - share, share - COVERED[1]) for at, share in found.items()}
+        outside = sum(by > 0 for by in off.values())
+        clearly = sum(
+            by > 2 * autos[cell][k.replace("coverage", "doubt")] for (cell, k), by in off.items()
+        )
         least = min(found, key=lambda at: found[at])
         most = max(found, key=lambda at: found[at])
         yield _row(
             f"coverage of 90 % intervals .87 to .93 {where}",
             f"{found[least]:.3f} ({least[0]}) to {found[most]:.3f} ({most[0]}), median "
-            f"{np.median(list(found.values())):.3f}; outside in {outside} of {len(found)}",
+            f"{np.median(list(found.values())):.3f}; outside in {outside} of {len(found)}, "
+            f"by over two standard errors in {clearly}",
             outside == 0,
         )
 

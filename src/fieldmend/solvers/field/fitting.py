@@ -60,10 +60,9 @@ def fit(data: Data, seed: int) -> Fit:
             afresh = screen(data, field)[0]
             false = np.where(afresh.sum(axis=0) < false.sum(axis=0), afresh, false)
             clean, start = data.using(data.used & ~false), "slots"
-    trials = _trials(field, clean, rng)
     field = improve(field, clean, rng, rounds=1)
     field = update_factors(field, clean, rng, tol=1e-3, most=20)
-    return Fit(field, clean, trials, screen, start)
+    return Fit(field, clean, _trials(field, clean, rng), screen, start)
 
 
 def quick_field(data: Data, seed: int) -> Field:
@@ -131,7 +130,7 @@ def _from_mixture(
 
 
 def _trials(field: Field, clean: Data, rng: np.random.Generator) -> list[Trial]:
-    """The first hold-out chose the start; its standard deviations were not yet settled."""
+    """Hold-outs with the nodes' parts as they stay: errors and standard deviations fit together."""
     out = []
     for _ in range(_HOLDOUTS):
         hidden = draw_hidden(clean.used, ~clean.used, _SHARE, rng)
