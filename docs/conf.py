@@ -1,8 +1,5 @@
 """Sphinx configuration: the pages are Markdown, with formulas between dollar signs."""
 
-import re
-from pathlib import Path
-
 import fieldmend
 
 project = "fieldmend"
@@ -20,17 +17,6 @@ html_title = "fieldmend"
 html_theme_options = {"show_prev_next": False, "secondary_sidebar_items": ["page-toc"]}
 html_show_sourcelink = False
 
-# Pages of index.md that may not be written yet: left out of the list until they are.
-LATER = ("paper/claims",)
-
-
-def leave_out(app, docname, source):
-    """Drop the names of pages that are still to come."""
-    if docname == "index":
-        for name in LATER:
-            if not Path(app.srcdir, f"{name}.md").exists():
-                source[0] = re.sub(rf"^{name}\n", "", source[0], flags=re.MULTILINE)
-
 
 def plain_bars(*event):
     """|O| in a docstring is a number of entries, no substitution."""
@@ -43,5 +29,4 @@ def plain_bars(*event):
 
 
 def setup(app):
-    app.connect("source-read", leave_out)
     app.connect("autodoc-process-docstring", plain_bars)

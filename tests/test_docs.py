@@ -87,12 +87,12 @@ def test_links_between_pages_lead_somewhere():
             assert (page.parent / target).exists(), f"{page.name}: {target}"
 
 
-def test_every_page_is_listed_and_every_listed_page_is_there_or_to_come():
+def test_every_page_is_listed_and_every_listed_page_is_there():
     index = (ROOT / "docs" / "index.md").read_text("utf-8")
-    listed = {line for line in index.splitlines() if re.fullmatch(r"[a-z]+", line)}
+    listed = {line for line in index.splitlines() if re.fullmatch(r"[a-z]+(/[a-z]+)?", line)}
     pages = {page.stem for page in (ROOT / "docs").glob("*.md")} - {"index"}
-    assert pages - listed == set()
-    assert listed <= pages | {"paper/claims"}
+    assert listed == pages | {"paper/claims"}
+    assert (ROOT / "docs" / "paper" / "claims.md").exists()
 
 
 def test_the_pages_build_without_a_warning(tmp_path):

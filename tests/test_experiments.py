@@ -482,7 +482,6 @@ def test_the_report_is_one_file_and_escapes(tiny):
     assert not re.search(r"""(src|href)=["']""", text)
 
 
-@pytest.mark.skipif(not (STORED / "tables").exists(), reason="no stored tables")
 def test_the_stored_page_and_figures_are_those_of_the_stored_tables():
     tables = read_tables(STORED / "tables")
     tables = {name: tables[name] for name in paper.TABLES}

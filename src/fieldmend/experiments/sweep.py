@@ -20,8 +20,8 @@ FEWER = {
     ("intellab", "auto"): 5,
     ("ndbc", "auto"): 2,
     ("greenorbs", "auto"): 1,
-    ("greenorbs", "mc"): 3,
-    ("greenorbs", "srmf"): 3,
+    ("greenorbs", "mc"): 2,
+    ("greenorbs", "srmf"): 2,
 }
 
 
