@@ -182,9 +182,11 @@ def test_leaning_only_where_the_line_is_clearly_better():
     good, bad = truth + 0.1 * rng.normal(size=2000), truth + rng.normal(size=2000)
     line = np.where(remote < 1, good, bad)
     model = np.where(remote < 1, bad, good)
-    weight = choose_lean(truth, model, line, remote)
+    weight = choose_lean(truth, model, line, remote, np.arange(2000))
     assert weight.at(np.array([0.5]))[0] > 0.9
     assert weight.at(np.array([5.0]))[0] < 0.05
+    one_run = choose_lean(truth, model, line, remote, np.zeros(2000, dtype=int))
+    assert not one_run.weight.any()  # one witness proves nothing
 
 
 @pytest.mark.parametrize(("slots", "nodes"), [(1, 1), (500, 54), (10_000, 1000), (10**6, 3)])

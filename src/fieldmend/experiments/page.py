@@ -22,7 +22,7 @@ FIGURES = {
     "Theory (Sections IV and VI)": ("theory-",),
 }
 METHOD = """\
-Made by `fieldmend paper`: all figures and verdicts are computed from the tables beside it, and nothing
+Made by `fieldmend paper`: all figures and verdicts are computed from the tables beside it; nothing
 was tuned to match. NSE is the paper's normalised square error, Σ(L̂ − L)²/ΣL².
 
 - **LS (paper's settings)** is the paper's convex problem in the data's own units with λ = 1/√n.

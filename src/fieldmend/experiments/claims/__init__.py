@@ -1,4 +1,4 @@
-"""The paper's claims, each beside what the stored tables say: figures and verdicts come from them."""
+"""The paper's claims, each beside what the stored tables say: verdicts are computed from them."""
 
 from __future__ import annotations
 

@@ -69,16 +69,24 @@ class Recovered:
 
 @dataclass(frozen=True)
 class _Honest:
-    """What hidden readings taught: how far to lean to the line, how wide the intervals are."""
+    """What hidden readings taught: how far to lean to what, how wide the intervals are."""
 
-    lean: Lean
+    to_common: Lean
+    to_line: Lean
     calibration: Calibration
 
     @classmethod
     def learnt(cls, trial: Trial, level: float) -> _Honest:
-        lean = choose_lean(trial.truth, trial.model, trial.line, trial.remote)
-        z = np.abs(trial.truth - lean.mix(trial.model, trial.line, trial.remote)) / trial.sd
-        return cls(lean, calibrate(z, trial.remote, trial.run, level))
+        truth, remote, run = trial.truth, trial.remote, trial.run
+        to_common = choose_lean(truth, trial.model, trial.common, remote, run)
+        model = to_common.mix(trial.model, trial.common, remote)
+        to_line = choose_lean(truth, model, trial.line, remote, run)
+        z = np.abs(truth - to_line.mix(model, trial.line, remote)) / trial.sd
+        return cls(to_common, to_line, calibrate(z, remote, run, level))
+
+    def mix(self, model: Array, common: Array, line: Array, remote: Array) -> Array:
+        """The estimate."""
+        return self.to_line.mix(self.to_common.mix(model, common, remote), line, remote)
 
 
 def recover_field(
@@ -161,7 +169,7 @@ def _reported(trials: list[Trial], out: _Output, level: float) -> Holdout:
     for k, own in enumerate(trials):
         others = [t for i, t in enumerate(trials) if i != k] or [own]
         honest = _Honest.learnt(Trial.pooled(others), level)
-        means.append(honest.lean.mix(own.model, own.line, own.remote))
+        means.append(honest.mix(own.model, own.common, own.line, own.remote))
         halves.append(own.sd * honest.calibration.at(own.remote))
     every, mean, half = Trial.pooled(trials), np.concatenate(means), np.concatenate(halves)
     scale, centre = out.sign * out.scaling.scale[every.node], out.scaling.center[every.node]
@@ -204,7 +212,8 @@ class _Output:
         """Estimate a window; keep its middle."""
         mean, variance = estimate(field, clean)
         remote = remoteness(*distances(clean.used, clean.slots))
-        mean = honest.lean.mix(mean, lines(clean.readings, clean.used), remote)
+        line = lines(clean.readings, clean.used)
+        mean = honest.mix(mean, field.common(), line, remote)
         half = self.sign * np.sqrt(variance) * honest.calibration.at(remote)
         rows, kept = slice(window.start, window.stop), window.kept
         usual = 0.0 if self.course is None else self.course.at(clean.slots)
@@ -258,9 +267,10 @@ def _choice(fitted: Fit, honest: _Honest, course: Course | None) -> str:
     words.append(f"own wandering {100 * share:.0f} % of a node's variance")
     if fitted.start == "slots":
         words.append("started slot by slot: hidden readings came out better")
-    weight = float(honest.lean.weight.max())
-    if weight > 0:
-        words.append(f"leans to the straight line by up to {100 * weight:.0f} %")
+    for lean, what in (honest.to_line, "straight line"), (honest.to_common, "common field"):
+        weight = float(lean.weight.max())
+        if weight > 0:
+            words.append(f"leans to the {what} by up to {100 * weight:.0f} %")
     if course is not None:
         words.append(course.said)
     return ", ".join(words)

@@ -22,6 +22,7 @@ class Trial:
     slot: Index
     truth: Array
     model: Array
+    common: Array
     line: Array
     sd: Array
     remote: Array
@@ -63,6 +64,7 @@ def judged(field: Field, rest: Data, every: Data, hidden: Mask) -> Trial:
         rest.slots[slot],
         every.readings[hidden],
         mean[hidden],
+        field.common()[hidden],
         lines(rest.readings, rest.used)[hidden],
         np.sqrt(variance[hidden]),
         remoteness(back, ahead),
