@@ -92,6 +92,8 @@ def verdicts(cells: Answers) -> str:
     lines += _span("F1 with spikes", spikes)
     clean = [r["flagged"] for r in autos if r["cell"].endswith("none") and "flagged" in r]
     lines += _span("share of clean readings flagged", clean)
+    both = [answers for answers in cells.values() if "auto" in answers and "ls" in answers]
+    lines += _span("auto / ls in CPU", [a["auto"]["cpu"] / a["ls"]["cpu"] for a in both])
     return "\n".join(lines)
 
 
