@@ -189,8 +189,8 @@ def test_duplicates_change_nothing(rows, data):
     one, two = fm.read(as_frame(rows)), fm.read(as_frame(rows + again))
     assert two.origin.read == len(rows) + len(again)
     assert (two.origin.used, two.origin.duplicates) == (len(rows), len(again))
-    for name, array in one.grid("2min").values.items():
-        np.testing.assert_array_equal(two.grid("2min").values[name], array)
+    for name, array in one.grid("2min").values.items():  # the order of a mean's terms may differ
+        np.testing.assert_allclose(two.grid("2min").values[name], array, rtol=1e-12, atol=1e-9)
 
 
 @settings(max_examples=20, deadline=None)
