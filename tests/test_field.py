@@ -199,6 +199,19 @@ def test_windows_keep_every_slot_once(slots, nodes):
     assert chosen[-1] < slots
 
 
+def test_intervals_hold_where_the_rank_is_larger_than_the_field_needs():
+    """Spare factors fit noise: a noise level taken after the hold-outs would be too small."""
+    truth = fm.simulate.low_rank(500, 54, rank=4, seed=21)
+    rng = np.random.default_rng(13)
+    seen = rng.random(truth.shape) < 0.5
+    out = fm.decompose(
+        np.where(seen, truth + rng.normal(0, 0.5, truth.shape), np.nan), method="auto"
+    )
+    would_be = truth + rng.normal(0, 0.5, truth.shape)
+    held = ((would_be >= out.lower) & (would_be <= out.upper))[~seen].mean()
+    assert 0.87 < held < 0.94
+
+
 @pytest.fixture(scope="module")
 def recovered():
     net = fm.simulate.network(500, 54, field="temperature", sampling=0.5, seed=1)

@@ -22,8 +22,8 @@ from fieldmend.solvers.methods import METHODS
 PAPER: Mapping[str, Any] = MappingProxyType({"center": False, "scale": False})
 TOLERANCE = 1e-5  # relative gap of LS; what is lost by it is in the table `solver`
 COMPLETION = 1e-4  # of MC, and the last step of SRMF
-# From so many entries on MC, whose rank is then in the hundreds, ends at 1e-2: at a third of the
-# time its NSE differed from that at 1e-3 by less than half a percent.
+# From so many entries on MC, whose rank is then in the hundreds, ends at 1e-2: the run has to end
+# within 20 minutes. What that costs is not measured at all rates.
 LARGE, COARSE = 200_000, 1e-2
 
 

@@ -113,7 +113,7 @@ def estimate_of(data: Data, seed: int) -> Array:
 
 
 def _worth_it(data: Data, length: int) -> bool:
-    lost = runs_of(~data.used)[2]
+    lost = runs_of(~data.used)[1]
     total = int(lost.sum())
     long = int(lost[lost >= max(length // _LONG, 2)].sum())
     return total >= _WORTH[0] * data.used.size and long >= _WORTH[1] * total

@@ -50,12 +50,12 @@ def fit(data: Data, seed: int) -> Fit:
     hidden = draw_hidden(clean.used, ~clean.used, _HIDDEN, rng)
     rest = clean.using(clean.used & ~hidden)
     field = _grown(update_factors(field, rest, rng) if field.rank else field, rest, rng)
-    trial, start = judged(field, rest, clean, hidden), "jumps"
+    start = "jumps"
     if worth_trying(data):
         shown = data.using(data.used & ~hidden)
         other = _from_mixture(shown, data, hidden, rng, seed)
-        if _error(other[3]) < _BETTER * _error(trial):
-            false, field, screen, trial = other
+        if _error(other[3]) < _BETTER * _error(judged(field, rest, clean, hidden)):
+            false, field, screen, _ = other
             # A slot that went wrong there has many flags: decided afresh, it may have few.
             afresh = screen(data, field)[0]
             false = np.where(afresh.sum(axis=0) < false.sum(axis=0), afresh, false)

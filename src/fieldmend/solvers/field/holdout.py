@@ -45,7 +45,7 @@ def draw_hidden(used: Mask, lost: Mask, share: float, rng: np.random.Generator) 
     every node stay.
     """
     total = share * used.sum()
-    _, start, length = runs_of(lost)
+    start, length = runs_of(lost)
     long = length > 1
     singles = _SINGLE * total if long.any() else total
     hidden: Mask = used & (rng.random(used.shape) < singles / max(used.sum(), 1))
@@ -72,28 +72,38 @@ def _copied(
     lonely = missing > _COMPANY * nodes
     spent = np.cumsum(size * (rate + missing * lonely))
     last = int(np.searchsorted(spent, wanted)) + 1
-    edges = np.zeros((nodes, slots + 1), dtype=np.int32)
-    np.add.at(edges, (node[:last], here[:last]), 1)
-    np.add.at(edges, (node[:last], (here + size)[:last]), -1)
-    out: Mask = np.cumsum(edges[:, :-1], axis=1) > 0
+    out = _marked(lost.shape, node[:last], here[:last], size[:last])
     for k in np.flatnonzero(lonely[:last]):
         then, now = slice(there[k], there[k] + size[k]), slice(here[k], here[k] + size[k])
-        able = lost[:, then] & ~lost[:, now]
-        # So many of these as make the run as lonely as the gap.
-        some = rng.random(able.shape) * able.sum(axis=0) < lost[:, then].sum(0) - lost[:, now].sum(
-            0
-        )
-        out[:, now] |= able & some
+        out[:, now] |= _fallen_silent(lost[:, then], lost[:, now], rng)
     return out
 
 
-def runs_of(lost: Mask) -> tuple[Index, Index, Index]:
-    """Node, first slot and length of all runs of lost entries, nodes × slots."""
+def _marked(shape: tuple[int, ...], node: Index, start: Index, length: Index) -> Mask:
+    """True in these runs."""
+    nodes, slots = shape
+    edges = np.zeros((nodes, slots + 1), dtype=np.int32)
+    np.add.at(edges, (node, start), 1)
+    np.add.at(edges, (node, start + length), -1)
+    out: Mask = np.cumsum(edges[:, :-1], axis=1) > 0
+    return out
+
+
+def _fallen_silent(then: Mask, now: Mask, rng: np.random.Generator) -> Mask:
+    """Of those silent then and heard now, so many as make the run as lonely as the gap."""
+    able = then & ~now
+    missing = then.sum(axis=0) - now.sum(axis=0)
+    out: Mask = able & (rng.random(able.shape) * able.sum(axis=0) < missing)
+    return out
+
+
+def runs_of(lost: Mask) -> tuple[Index, Index]:
+    """First slot and length of all runs of lost entries, nodes × slots."""
     padded = np.zeros((lost.shape[0], lost.shape[1] + 2), dtype=np.int8)
     padded[:, 1:-1] = lost
     edge = np.diff(padded, axis=1)
-    node, start = np.nonzero(edge == 1)
-    return node, start, np.nonzero(edge == -1)[1] - start
+    start = np.nonzero(edge == 1)[1]
+    return start, np.nonzero(edge == -1)[1] - start
 
 
 def distances(used: Mask, slots: Index) -> tuple[Array, Array]:
