@@ -112,13 +112,14 @@ def warm_up() -> None:
 def code(method: str) -> str:
     """Hash of what decides a method's answers: a changed solver's kept cells are not taken.
 
-    Of the package that is the folder of the solvers and the modules beside it; the field model
-    decides only what is made with it.
+    The field model decides only what is made with it.
     """
     files = [Path(__file__)]
     if METHODS[method].ours:
         package = Path(fm.__file__).parent
-        files += sorted(package.glob("*.py")) + sorted((package / "solvers").rglob("*.py"))
+        files += [package / "decomposition.py", package / "methods.py"]
+        for folder in ("core", "field"):
+            files += sorted((package / folder).rglob("*.py"))
         if method == "auto (faults first)":
             files += sorted((package / "faults").rglob("*.py"))
         if not method.startswith("auto"):

@@ -80,7 +80,7 @@ class Meter:
 def one(slots: int) -> dict[str, float]:
     """Solve one size in this process."""
     import fieldmend as fm
-    from fieldmend.solvers.huber import HuberSolver
+    from fieldmend.core.huber import HuberSolver
 
     fm.decompose(readings(200))  # everything imported and warm
     meter = Meter()

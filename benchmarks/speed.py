@@ -18,9 +18,9 @@ from typing import Any
 import numpy as np
 
 import fieldmend as fm
-from fieldmend.problem import Problem
-from fieldmend.solvers import apg, loop
-from fieldmend.solvers.huber import HuberSolver
+from fieldmend.core import apg, loop
+from fieldmend.core.huber import HuberSolver
+from fieldmend.core.problem import Problem
 from table import write
 
 SIZES = ((500, 54), (750, 326), (10_000, 1000))

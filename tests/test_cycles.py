@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import fieldmend as fm
-from fieldmend.solvers.field.cycles import course_of
-from fieldmend.solvers.field.model import Data
+from fieldmend.field.cycles import course_of
+from fieldmend.field.model import Data
 
 DAY = 48
 

@@ -8,7 +8,7 @@ import pytest
 
 import fieldmend as fm
 import naive
-from fieldmend.solvers.loop import Iteration
+from fieldmend.core.loop import Iteration
 
 LITERAL = {"center": False, "scale": False}
 # Every method, with what it has to be told on the network below.

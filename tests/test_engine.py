@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import fieldmend as fm
-from fieldmend import engine
-from fieldmend.problem import LowRank, Problem
+from fieldmend.core import engine
+from fieldmend.core.problem import LowRank, Problem
 
 
 @pytest.fixture

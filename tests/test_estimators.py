@@ -17,8 +17,8 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import fieldmend as fm
 from fieldmend import FieldRecovery, LSDecomposition
+from fieldmend.core.prox import huber
 from fieldmend.estimators.slots import HuberFit, RejectingFit
-from fieldmend.prox import huber
 
 TRAIN, NEW = slice(0, 300), slice(300, None)
 nan = np.nan

@@ -16,12 +16,13 @@ import pytest
 
 import fieldmend as fm
 import naive
+from fieldmend.evaluation import evaluate
+from fieldmend.evaluation.hiding import PATTERNS
 from fieldmend.experiments import (
     cells,
     contestants,
     data,
     detection,
-    evaluate,
     motivation,
     observations,
     paper,
@@ -32,7 +33,6 @@ from fieldmend.experiments import (
 )
 from fieldmend.experiments.claims import FAILS, HOLDS, PART, claims, percent
 from fieldmend.experiments.figures import draw
-from fieldmend.experiments.hiding import PATTERNS
 from fieldmend.experiments.page import claims_page, report
 from fieldmend.experiments.svg import COLOURS, Axis, Panel, Series, figure
 from fieldmend.experiments.tables import from_csv, over_runs, read_tables, select, to_csv

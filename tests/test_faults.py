@@ -7,7 +7,7 @@ import pytest
 
 import fieldmend as fm
 from fieldmend import faults
-from fieldmend.faults import companions, events, history, stretches, witnesses
+from fieldmend.faults import events, history, implied, neighbours, stretches
 
 HOUR = 3_600_000_000
 SLOT = HOUR // 12
@@ -303,7 +303,7 @@ def test_without_places_the_companions_are_the_most_similar_nodes():
 def test_companions_are_nearest_in_space():
     X = readings(nodes=8)
     places = {f"n{i}": {"lat": 60.0, "lon": float(i)} for i in range(8)}
-    order, in_space = witnesses.companions(X, context(X, places=places))
+    order, in_space = neighbours.companions(X, context(X, places=places))
     assert in_space
     assert set(order[0]) == {1, 2, 3, 4, 5}
     assert set(order[7]) == {2, 3, 4, 5, 6}
@@ -312,8 +312,8 @@ def test_companions_are_nearest_in_space():
 @pytest.mark.parametrize("name", ["voltage", "Battery", "VBAT_V", "batt"])
 def test_a_battery_is_known_by_name(name):
     X = readings()
-    assert witnesses.battery(context(X, companions={"light": X, name: X}))[0] == name
-    assert witnesses.battery(context(X, companions={"light": X})) is None
+    assert neighbours.battery(context(X, companions={"light": X, name: X}))[0] == name
+    assert neighbours.battery(context(X, companions={"light": X})) is None
 
 
 # Invariance and edges
@@ -466,7 +466,7 @@ def test_no_node_vouches_for_itself():
     moved = X.copy()
     moved[150, 0] += 0.2
     every = np.ones(X.shape, dtype=bool)
-    change = companions.implied(moved, every).residual - companions.implied(X, every).residual
+    change = implied.implied(moved, every).residual - implied.implied(X, every).residual
     assert change[150, 0] == pytest.approx(0.2, rel=0.03)
 
 

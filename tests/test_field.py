@@ -8,14 +8,14 @@ from scipy.special import gammaln
 
 import fieldmend as fm
 import naive_field
+from fieldmend.field.chains import Chains, NodeModel, precision_draw
+from fieldmend.field.factors import FactorSystem, stationary_gram
+from fieldmend.field.holdout import calibrate, distances, draw_hidden, remoteness
+from fieldmend.field.jumps import log_student
+from fieldmend.field.lean import choose_lean
+from fieldmend.field.nodes import fit_nodes, innovations
+from fieldmend.field.windows import fit_slots, windows
 from fieldmend.metrics import detection, interpolate, nse
-from fieldmend.solvers.field.chains import Chains, NodeModel, precision_draw
-from fieldmend.solvers.field.factors import FactorSystem, stationary_gram
-from fieldmend.solvers.field.holdout import calibrate, distances, draw_hidden, remoteness
-from fieldmend.solvers.field.jumps import log_student
-from fieldmend.solvers.field.nodes import fit_nodes, innovations
-from fieldmend.solvers.field.stack import choose_lean
-from fieldmend.solvers.field.windows import fit_slots, windows
 
 LINKS = np.array([True] * 6 + [False] + [True] * 4)
 
@@ -306,7 +306,7 @@ def test_a_real_step_is_spared():
 
 def test_windows_agree_with_one_fit(monkeypatch):
     """A record cut into windows gives nearly the same field; seams do not show."""
-    from fieldmend.solvers.field import windows as module
+    from fieldmend.field import windows as module
 
     net = fm.simulate.network(1500, 20, field="temperature", sampling=0.5, seed=5)
     whole = fm.decompose(net.readings, method="auto")

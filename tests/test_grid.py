@@ -122,7 +122,7 @@ def test_many_parts_are_one_grid(monkeypatch):
     many = pd.concat([frame(np.arange(0, 6000, 7), np.arange(858.0), node=n) for n in "abc"])
     twice = pd.concat([many, many[::5]])
     whole = fm.read(twice).grid("1min")
-    monkeypatch.setattr("fieldmend.records.filling.PART", 100)
+    monkeypatch.setattr("fieldmend.records.gridding.filling.PART", 100)
     pieces = fm.read(twice).grid("1min")
     assert whole.origin == pieces.origin
     np.testing.assert_array_equal(whole.values["t"], pieces.values["t"])

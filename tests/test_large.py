@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import fieldmend as fm
-from fieldmend.problem import largest_eigenpairs
+from fieldmend.core.problem import largest_eigenpairs
 
 pytestmark = pytest.mark.long
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 import pytest
 
-from fieldmend.solvers.loop import Iteration, Limits, Progress, Status, run
+from fieldmend.core.loop import Iteration, Limits, Progress, Status, run
 
 
 @dataclass(frozen=True)

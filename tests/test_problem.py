@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import naive
-from fieldmend import prox
-from fieldmend.problem import LowRank, Problem, Scaling, default_lam, spectral_edge
+from fieldmend.core import prox
+from fieldmend.core.problem import LowRank, Problem, Scaling, default_lam, spectral_edge
 
 
 def draw(slots, nodes, *, rank=2, rate=0.7, seed=0):

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import naive
-from fieldmend import prox
+from fieldmend.core import prox
 
 STEP = 1e-3
 GRID = np.arange(-4.0, 4.0 + STEP / 2, STEP)

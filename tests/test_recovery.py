@@ -11,11 +11,11 @@ import pytest
 
 import fieldmend as fm
 from fieldmend.faults import Episode
+from fieldmend.field.holdout import Holdout as Hidden
 from fieldmend.grid import Grid
-from fieldmend.recovery import Options, condition, holdout, judging, room, solving, windows
+from fieldmend.recovery import Options, condition, holdout, judging, solving, storage, windows
 from fieldmend.recovery.windows import Window
 from fieldmend.recovery.witnesses import witnesses
-from fieldmend.solvers.field.holdout import Holdout as Hidden
 
 
 def network(slots=200, nodes=20, seed=1, **options):
@@ -166,7 +166,7 @@ def test_polars_frames_need_no_other_library():
 
 
 def test_without_any_frame_library_it_says_what_to_do(rec, monkeypatch):
-    monkeypatch.setattr("fieldmend.recovery.frames.find_spec", lambda _: None)
+    monkeypatch.setattr("fieldmend.result.frames.find_spec", lambda _: None)
     with pytest.raises(ImportError, match="install one of them, or use the arrays"):
         _ = rec.filled["temperature"]
 
@@ -459,20 +459,20 @@ def test_results_of_a_grid_in_files_are_in_files(tmp_path, net, caplog):
     said = "kept in files, not in memory"
     assert said in rec.summary()["notes"][-1]
     assert said in caplog.text
-    folder = room.Path(one.estimate.filename).parent
+    folder = storage.Path(one.estimate.filename).parent
     assert folder.exists()
     del rec, one
     assert not folder.exists()
 
 
 def test_large_results_go_to_files_by_themselves(net, monkeypatch):
-    monkeypatch.setattr(room, "IN_MEMORY", 1000)
+    monkeypatch.setattr(storage, "IN_MEMORY", 1000)
     assert isinstance(fm.recover(grid_of(net), holdout=False)["temperature"].flag, np.memmap)
 
 
 def test_a_full_disk_is_said_before_any_work(net, monkeypatch):
-    monkeypatch.setattr(room, "IN_MEMORY", 1000)
-    monkeypatch.setattr(room, "BYTES", 10**15)
+    monkeypatch.setattr(storage, "IN_MEMORY", 1000)
+    monkeypatch.setattr(storage, "BYTES", 10**15)
     with pytest.raises(OSError, match="set TMPDIR to a larger disk"):
         fm.recover(grid_of(net))
 

@@ -19,7 +19,7 @@ from fieldmend.export import OutputError
 from fieldmend.faults import Episode
 from fieldmend.grid import FileRead, Origin, Rejects
 from fieldmend.metrics import GapErrors, HiddenErrors
-from fieldmend.records.text import Reject
+from fieldmend.records.sources.text import Reject
 from fieldmend.recovery import Holdout, Options, Recovered, Recovery
 from fieldmend.report import plot, write_report
 from fieldmend.report.downsample import Cells, envelope, extremes, mean_cells, state_cells

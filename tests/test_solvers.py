@@ -5,9 +5,9 @@ import pytest
 
 import fieldmend as fm
 import naive
-from fieldmend.problem import LowRank, Problem
-from fieldmend.solvers.huber import HuberSolver
-from fieldmend.solvers.loop import Limits, Status, run
+from fieldmend.core.huber import HuberSolver
+from fieldmend.core.loop import Limits, Status, run
+from fieldmend.core.problem import LowRank, Problem
 
 LITERAL = {"center": False, "scale": False}  # the paper's problem, in the data's own units
 

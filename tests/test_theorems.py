@@ -5,9 +5,9 @@ import pytest
 
 import fieldmend as fm
 import naive
+from fieldmend.core.apg import PaperSolver
+from fieldmend.core.problem import Problem
 from fieldmend.diagnostics import recovery_bound
-from fieldmend.problem import Problem
-from fieldmend.solvers.apg import PaperSolver
 
 
 def draw(slots, nodes, rate, seed):

@@ -25,12 +25,13 @@ __all__ = [
 
 if TYPE_CHECKING:
     from fieldmend import diagnostics, metrics, simulate
+    from fieldmend.core.loop import Status
     from fieldmend.decomposition import ConvergenceWarning, Decomposition, decompose
+    from fieldmend.errors import InputError
     from fieldmend.estimators import FieldRecovery, LSDecomposition
     from fieldmend.grid import Grid
-    from fieldmend.records import InputError, Records, read
+    from fieldmend.records import Records, read
     from fieldmend.recovery import Recovery, recover
-    from fieldmend.solvers.loop import Status
 else:
     # Nothing is imported before it is asked for: NumPy, SciPy, DuckDB and scikit-learn are heavy,
     # and `fieldmend --help` needs none of them.
@@ -39,11 +40,11 @@ else:
         "Decomposition": "decomposition",
         "FieldRecovery": "estimators",
         "Grid": "grid",
-        "InputError": "records",
+        "InputError": "errors",
         "LSDecomposition": "estimators",
         "Records": "records",
         "Recovery": "recovery",
-        "Status": "solvers.loop",
+        "Status": "core.loop",
         "decompose": "decomposition",
         "diagnostics": "",
         "metrics": "",

@@ -9,14 +9,14 @@ from typing import Any
 
 import numpy as np
 
-from fieldmend.engine import blocks
-from fieldmend.problem import LowRank, Scaling, spectral_edge
-from fieldmend.prox import Array, Mask
-from fieldmend.solvers.field.auto import Recovered
-from fieldmend.solvers.field.holdout import Holdout
-from fieldmend.solvers.loop import Iteration, Limits, Status
-from fieldmend.solvers.methods import METHODS, Method, Solved, Task, debiased
-from fieldmend.solvers.noise import estimate_noise
+from fieldmend.core.engine import blocks
+from fieldmend.core.loop import Iteration, Limits, Status
+from fieldmend.core.noise import estimate_noise
+from fieldmend.core.problem import LowRank, Scaling, spectral_edge
+from fieldmend.core.prox import Array, Mask
+from fieldmend.field.auto import Recovered
+from fieldmend.field.holdout import Holdout
+from fieldmend.methods import METHODS, Method, Solved, Task, debiased
 
 
 class ConvergenceWarning(UserWarning):

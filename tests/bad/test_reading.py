@@ -397,8 +397,8 @@ def test_a_grid_larger_than_memory_lies_on_disk(tmp_path, monkeypatch, caplog):
     path = tmp_path / "x.csv"
     path.write_text(HEAD + GOOD + "b,2024-01-01 01:00,1\n")
     inside = fm.read(path).grid(slot="1min")
-    monkeypatch.setattr("fieldmend.records.filling.free_memory", lambda: 1950)
-    monkeypatch.setattr("fieldmend.records.filling.PART", 5)
+    monkeypatch.setattr("fieldmend.records.gridding.filling.free_memory", lambda: 1950)
+    monkeypatch.setattr("fieldmend.records.gridding.filling.PART", 5)
     outside = fm.read(path).grid(slot="1min")
     assert isinstance(outside.values["temperature"], np.memmap)
     np.testing.assert_array_equal(outside.values["temperature"], inside.values["temperature"])
@@ -412,7 +412,7 @@ def test_a_grid_larger_than_memory_lies_on_disk(tmp_path, monkeypatch, caplog):
 def test_a_large_file_says_its_size_first(tmp_path, monkeypatch, caplog):
     path = tmp_path / "x.csv"
     path.write_text(HEAD + GOOD)
-    monkeypatch.setattr("fieldmend.records.sources.STATED", 10)
+    monkeypatch.setattr("fieldmend.records.sources.stage.STATED", 10)
     assert "about 4 rows" in fm.read(path).origin.notes[0]
     assert "about 4 rows" in caplog.text
 

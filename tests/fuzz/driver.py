@@ -20,11 +20,12 @@ import numpy as np
 from inputs import made
 
 import fieldmend as fm
-from fieldmend.records import clock, loading, planning, text
-from fieldmend.records.columns import KNOWN, Wanted
-from fieldmend.records.dialect import decide
-from fieldmend.records.layouts import recognise
-from fieldmend.records.sources import Stage
+from fieldmend.records.sources import text
+from fieldmend.records.sources.dialect import decide
+from fieldmend.records.sources.layouts import recognise
+from fieldmend.records.sources.stage import Stage
+from fieldmend.records.table import clock, loading, planning
+from fieldmend.records.table.columns import KNOWN, Wanted
 
 SECONDS = 1.0
 

@@ -261,7 +261,7 @@ def demo(
 
 
 def _voice(**given: bool) -> Any:
-    from fieldmend.cli.screen import Voice
+    from fieldmend.cli.terminal import Voice
 
     return Voice(**given)
 

@@ -19,7 +19,7 @@ from fieldmend.export import whole
 from fieldmend.grid import stamp
 
 if TYPE_CHECKING:
-    from fieldmend.cli.screen import Voice
+    from fieldmend.cli.terminal import Voice
 
 FOLDER = Path("fieldmend-demo")
 SLOT = 300_000_000  # microseconds

@@ -15,9 +15,9 @@ from fieldmend.cli.recovering import read
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-    from fieldmend.cli.screen import Voice
     from fieldmend.cli.source import Source
-    from fieldmend.experiments.evaluate import Evaluation
+    from fieldmend.cli.terminal import Voice
+    from fieldmend.evaluation.evaluate import Evaluation
 
 
 @dataclass(frozen=True)
@@ -33,8 +33,8 @@ class Comparison:
 
     def options(self) -> dict[str, Any]:
         """Options of `evaluate`, checked."""
-        from fieldmend.experiments.evaluate import RATES, check
-        from fieldmend.records import InputError
+        from fieldmend.errors import InputError
+        from fieldmend.evaluation.evaluate import RATES, check
 
         options: dict[str, Any] = {
             "hide": self.hide,
@@ -54,7 +54,7 @@ def run(
     source: Source, comparison: Comparison, out: Path | None, voice: Voice, *, force: bool
 ) -> None:
     """Do the job."""
-    from fieldmend.experiments.evaluate import evaluate
+    from fieldmend.evaluation.evaluate import evaluate
 
     options = comparison.options()
     files = _files(source, out, force=force)
@@ -106,24 +106,24 @@ def _summary(found: Evaluation, files: dict[str, Path]) -> dict[str, Any]:
 
 
 def _story(found: dict[str, Any]) -> list[RenderableType]:
-    from fieldmend.cli import story
+    from fieldmend.cli import printed
 
     lines: list[RenderableType] = []
     groups = dict.fromkeys((row["condition"], row["hide"]) for row in found["table"])
     for condition, hide in groups:
         mine = [r for r in found["table"] if (r["condition"], r["hide"]) == (condition, hide)]
         unit = found["units"].get(condition, "")
-        title = str(story.label(condition, unit))
-        lines += story.heading(title, f"mean error by share of readings kept; hidden: {hide}")
+        title = str(printed.label(condition, unit))
+        lines += printed.heading(title, f"mean error by share of readings kept; hidden: {hide}")
         lines.append(_wide(mine, "rate", lambda rate: f"{100 * rate:g} %"))
     for condition in dict.fromkeys(row["condition"] for row in found["by_gap"]):
         mine = [row for row in found["by_gap"] if row["condition"] == condition]
-        title = str(story.label(condition, found["units"].get(condition, "")))
-        lines += story.heading(title, "mean error by slots in the gap")
+        title = str(printed.label(condition, found["units"].get(condition, "")))
+        lines += printed.heading(title, "mean error by slots in the gap")
         lines.append(_wide(mine, "gap", str))
-    lines += story.heading("Which method?", "error over that of a straight line, geometric mean")
+    lines += printed.heading("Which method?", "error over that of a straight line, geometric mean")
     lines.append(
-        story.table(
+        printed.table(
             ("method", "ratio"),
             [[name, f"{ratio:.2f}"] for name, ratio in found["ratios"].items()],
             left=(0,),
@@ -132,14 +132,14 @@ def _story(found: dict[str, Any]) -> list[RenderableType]:
     lines += ["", found["recommendation"]]
     for listed in (found["notes"], list(found["files"].values())):  # many notes hide no file
         if listed:
-            lines += ["", *story.bullets(listed)]
+            lines += ["", *printed.bullets(listed)]
     return lines
 
 
 def _wide(rows: Sequence[dict[str, Any]], across: str, shown: Any) -> RenderableType:
     """Methods down, rates or gaps across; the best of each column first in its order."""
-    from fieldmend.cli.story import table
-    from fieldmend.cli.words import figure
+    from fieldmend.cli.formatting import figure
+    from fieldmend.cli.printed import table
 
     heads = list(dict.fromkeys(row[across] for row in rows))
     methods = list(dict.fromkeys(row["method"] for row in rows))

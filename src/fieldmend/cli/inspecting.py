@@ -13,13 +13,13 @@ from fieldmend.cli.recovering import command, read
 from fieldmend.diagnostics import gap_lengths, loss_rates, singular_energy
 from fieldmend.grid import Array, Grid
 from fieldmend.metrics import interpolate
-from fieldmend.recovery.summary import about_grid
+from fieldmend.result.summary import about_grid
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-    from fieldmend.cli.screen import Voice
     from fieldmend.cli.source import Source
+    from fieldmend.cli.terminal import Voice
 
 WORST = 5  # nodes named for their loss
 SHARES = (0.9, 0.99, 0.999)  # of the energy
@@ -106,27 +106,27 @@ def _energy(X: Array) -> dict[str, Any] | None:
 
 
 def _story(typed: Sequence[str], found: dict[str, Any]) -> list[RenderableType]:
-    from fieldmend.cli import story
-    from fieldmend.records import shown
+    from fieldmend.cli import printed
+    from fieldmend.text import shown
 
     taken = "; ".join(dict.fromkeys(one["columns"] for one in found["inputs"] if one["columns"]))
-    lines = [*story.opening(found, [("columns", taken)] if taken else []), "", _readings(found)]
-    lines += story.heading("Loss per node", "share of slots without a reading")
+    lines = [*printed.opening(found, [("columns", taken)] if taken else []), "", _readings(found)]
+    lines += printed.heading("Loss per node", "share of slots without a reading")
     lines.append(_losses(found["conditions"]))
-    lines += story.heading("Singular values", "how many hold so much of the variance")
+    lines += printed.heading("Singular values", "how many hold so much of the variance")
     lines.append(_spectra(found["conditions"]))
     if found["rejects"]:
-        lines += story.heading("Set aside", "the first rows")
-        lines += story.bullets(
+        lines += printed.heading("Set aside", "the first rows")
+        lines += printed.bullets(
             [f"{shown(r['file'])}, line {r['line']}: {r['reason']}" for r in found["rejects"]]
         )
-    return [*lines, *story.remarks(found), *_next(typed)]
+    return [*lines, *printed.remarks(found), *_next(typed)]
 
 
 def _readings(found: dict[str, Any]) -> RenderableType:
-    from fieldmend.cli.story import label, table
-    from fieldmend.cli.words import figure, percent
-    from fieldmend.records.slotting import in_words
+    from fieldmend.cli.formatting import figure, percent
+    from fieldmend.cli.printed import label, table
+    from fieldmend.records.gridding.slotting import in_words
 
     slot = found["grid"]["slot_seconds"] * 1e6
     rows = []
@@ -143,9 +143,9 @@ def _readings(found: dict[str, Any]) -> RenderableType:
 
 
 def _losses(conditions: dict[str, Any]) -> RenderableType:
-    from fieldmend.cli.story import label, table
-    from fieldmend.cli.words import percent
-    from fieldmend.records import shown
+    from fieldmend.cli.formatting import percent
+    from fieldmend.cli.printed import label, table
+    from fieldmend.text import shown
 
     rows = []
     for name, one in conditions.items():
@@ -157,7 +157,7 @@ def _losses(conditions: dict[str, Any]) -> RenderableType:
 
 
 def _spectra(conditions: dict[str, Any]) -> RenderableType:
-    from fieldmend.cli.story import label, table
+    from fieldmend.cli.printed import label, table
 
     rows = []
     for name, one in conditions.items():
@@ -168,8 +168,8 @@ def _spectra(conditions: dict[str, Any]) -> RenderableType:
 
 
 def _next(typed: Sequence[str]) -> list[RenderableType]:
-    from fieldmend.cli import story
-    from fieldmend.cli.words import escaped
+    from fieldmend.cli import printed
+    from fieldmend.cli.formatting import escaped
 
     options = [one for one in typed if one != "inspect"]
-    return [*story.heading("Next"), f"  {escaped(command(['recover', *options]))}"]
+    return [*printed.heading("Next"), f"  {escaped(command(['recover', *options]))}"]

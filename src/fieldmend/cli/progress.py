@@ -89,7 +89,7 @@ def progress(wanted: bool) -> Iterator[Silence]:
         TimeRemainingColumn,
     )
 
-    from fieldmend.cli.screen import console
+    from fieldmend.cli.terminal import console
 
     columns = (
         TextColumn("{task.description}", markup=False),

@@ -15,8 +15,8 @@ from fieldmend.cli.progress import Silence, progress
 from fieldmend.cli.run import DONE, SUSPECTS
 
 if TYPE_CHECKING:
-    from fieldmend.cli.screen import Voice
     from fieldmend.cli.source import Source
+    from fieldmend.cli.terminal import Voice
     from fieldmend.records import Records
     from fieldmend.recovery import Recovery
 
@@ -35,7 +35,7 @@ class Job:
 
     def options(self) -> dict[str, Any]:
         """Options of `fm.recover`, checked. Without a method the library's own default is taken."""
-        from fieldmend.records import InputError
+        from fieldmend.errors import InputError
         from fieldmend.recovery import Options
 
         chosen: dict[str, Any] = {} if self.method is None else {"method": self.method}
@@ -63,7 +63,7 @@ def run(source: Source, job: Job, wish: Wish, voice: Voice) -> int:
         write(recovery, files, force=wish.force)
     summary = recovery.summary()
     summary["files"] = {kind: str(path) for kind, path in files.items()}
-    from fieldmend.cli.story import of_recovery
+    from fieldmend.cli.printed import of_recovery
 
     voice.tell(summary, of_recovery)
     return SUSPECTS if job.fail_on_suspect and _flagged(summary) else DONE
@@ -84,7 +84,7 @@ def _recovered(source: Source, bars: Silence, options: dict[str, Any]) -> Recove
 
 def read(source: Source, bars: Silence) -> Records:
     """The records, with a bar."""
-    from fieldmend.records import shown
+    from fieldmend.text import shown
 
     done = bars.reading(shown(" ".join(source.files)))
     records = source.read()

@@ -15,7 +15,7 @@ from fieldmend.cli.progress import progress
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-    from fieldmend.cli.screen import Voice
+    from fieldmend.cli.terminal import Voice
     from fieldmend.experiments.claims import Claim
 
 
@@ -71,13 +71,13 @@ def _summary(done: Any, found: list[Claim], wish: Reproduction) -> dict[str, Any
 
 
 def _story(found: list[Claim], summary: dict[str, Any]) -> list[RenderableType]:
-    from fieldmend.cli import story
+    from fieldmend.cli import printed
 
     rows = [[claim.verdict, claim.claim] for claim in found]
-    lines: list[RenderableType] = [story.table(("verdict", "claim"), rows, left=(0, 1)), ""]
+    lines: list[RenderableType] = [printed.table(("verdict", "claim"), rows, left=(0, 1)), ""]
     lines.append(", ".join(f"{n} {verdict}" for verdict, n in summary["verdicts"].items()))
     if summary["simulated"]:
         lines.append(f"Simulated, for want of files: {', '.join(summary['simulated'])} (--data)")
     if summary["quick"]:
         lines.append("A quick look at small matrices: the verdicts of a full run differ")
-    return [*lines, "", *story.bullets(list(summary["files"].values()))]
+    return [*lines, "", *printed.bullets(list(summary["files"].values()))]

@@ -65,8 +65,8 @@ def _judged(error: Exception) -> tuple[int, str]:
     """The exit code of an error, and its sentence."""
     from typer import TyperException
 
+    from fieldmend.errors import InputError
     from fieldmend.export import OutputError
-    from fieldmend.records.errors import InputError
 
     if isinstance(error, TyperException):
         return USAGE, _usage(error)
@@ -108,7 +108,7 @@ def _is_duckdb(error: Exception, name: str) -> bool:
 
 
 def _say(message: str) -> None:
-    from fieldmend.cli.words import escaped
+    from fieldmend.cli.formatting import escaped
 
     print(f"fieldmend: {escaped(message)}", file=sys.stderr)  # noqa: T201 - the command speaks
 

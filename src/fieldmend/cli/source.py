@@ -183,8 +183,8 @@ def source(  # noqa: PLR0913 - the options of the reader, keyword-only
 
 
 def _check_times(slot: str | None, tz: str | None, time: Sequence[str] | None) -> None:
-    from fieldmend.records import InputError
-    from fieldmend.records.slotting import microseconds
+    from fieldmend.errors import InputError
+    from fieldmend.records.gridding.slotting import microseconds
 
     if slot is not None:
         try:
@@ -211,7 +211,7 @@ def check_there(files: Sequence[str]) -> None:
     """Refuse files that are not there before anything is read, with names that look like them."""
     from pathlib import Path
 
-    from fieldmend.records import InputError
+    from fieldmend.errors import InputError
 
     for file in files:
         if file == "-" or is_address(file):

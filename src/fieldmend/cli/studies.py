@@ -96,7 +96,7 @@ def evaluate(  # noqa: PLR0913 - options, keyword-only
       fieldmend evaluate readings.csv --method ls --method mc --out results
     """
     from fieldmend.cli.evaluating import Comparison, run
-    from fieldmend.cli.screen import Voice
+    from fieldmend.cli.terminal import Voice
 
     comparison = Comparison(
         hide=[one.value for one in hide or [Hide.gaps]],
@@ -150,7 +150,7 @@ def paper(
       fieldmend paper --data ~/intellab --out results
     """
     from fieldmend.cli.reproducing import Reproduction, run
-    from fieldmend.cli.screen import Voice
+    from fieldmend.cli.terminal import Voice
 
     wish = Reproduction(out=out, data=data, quick=quick, jobs=jobs, force=force)
     run(wish, Voice(quiet=quiet, as_json=as_json))

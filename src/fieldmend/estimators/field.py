@@ -7,10 +7,10 @@ from typing import Any, Self
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from fieldmend.core.prox import Array, Mask
 from fieldmend.decomposition import decompose
 from fieldmend.estimators.nodespace import NodeSpace, noise_of, some_of, spectrum
 from fieldmend.estimators.slots import RejectingFit
-from fieldmend.prox import Array, Mask
 
 _QUIET = 1e-6  # the least noise, over the node's scale
 _FOLDS = 5  # hold-outs that the intervals are calibrated on

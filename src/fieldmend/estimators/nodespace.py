@@ -9,10 +9,10 @@ from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from fieldmend.core.engine import blocks
+from fieldmend.core.problem import Scaling
+from fieldmend.core.prox import Array, Mask
 from fieldmend.decomposition import Decomposition
-from fieldmend.engine import blocks
-from fieldmend.problem import Scaling
-from fieldmend.prox import Array, Mask
 
 _HIDDEN = 0.1  # share of the readings that score hides
 _TRIMMED = 0.1  # share of the hidden readings, the worst, that it forgives: some are false

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fieldmend.prox import Array, Mask, huber
+from fieldmend.core.prox import Array, Mask, huber
 
 _REJECT = 4.0  # standard deviations at which a reading has half its weight
 _ANNEAL = 0.7  # fall of the noise a step on the way there

@@ -33,8 +33,7 @@ Progress = Callable[[int, int, float], object]
 Measure = Callable[..., list[Row]]
 # What the numbers depend on. Editing a figure or the page does not invalidate a night's work.
 COMPUTING = (
-    "decomposition.py", "diagnostics", "engine.py", "metrics.py", "problem.py", "prox.py",
-    "simulate", "solvers",
+    "core", "decomposition.py", "diagnostics", "field", "methods.py", "metrics.py", "simulate",
 )  # fmt: skip
 SHARED = ("contestants", "sampling")  # of the experiments
 # Names in an experiment's file that say which cells there are, or sum them up.

@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 
 from fieldmend.decomposition import ConvergenceWarning, Decomposition, decompose
 from fieldmend.experiments.data import FloatArray, Matrix
+from fieldmend.methods import METHODS
 from fieldmend.metrics import detection, interpolate
-from fieldmend.solvers.methods import METHODS
 
 # The paper's problem to the letter: the data's own units, λ = 1/√n. It names no μ and no δ: μ is
 # fieldmend's, from the noise it measures in the readings shown.

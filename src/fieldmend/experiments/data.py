@@ -20,9 +20,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fieldmend import simulate
+from fieldmend.errors import InputError
 from fieldmend.grid import Array, Grid, stamp
 from fieldmend.metrics import interpolate
-from fieldmend.records import InputError, read
+from fieldmend.records import read
 
 FloatArray = Array  # float64, slots × nodes; typed loosely, as `decompose` gives it back
 log = logging.getLogger(__name__)

@@ -6,12 +6,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fieldmend import diagnostics, simulate
+from fieldmend.core.apg import PaperSolver
+from fieldmend.core.problem import Problem
 from fieldmend.experiments.cells import Cell, Store
 from fieldmend.experiments.contestants import PAPER, Separation, paper_lam, separation, solved
 from fieldmend.experiments.data import SEED, FloatArray, Matrix
 from fieldmend.experiments.tables import Row
-from fieldmend.problem import Problem
-from fieldmend.solvers.apg import PaperSolver
 
 NOISES = (0.01, 0.03, 0.1, 0.3, 1.0, 3.0)
 EPSILONS = tuple(10.0**-e for e in range(1, 7))  # of F(X*)

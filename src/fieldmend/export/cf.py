@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import re
 
-FLAG_VALUES = (1, 2, 3, 4, 9)
-FLAG_MEANINGS = "PASS NOT_EVALUATED SUSPECT FAIL MISSING"
+from fieldmend.flags import Flag
+
+FLAG_VALUES = tuple(int(flag) for flag in Flag)
+FLAG_MEANINGS = " ".join(flag.name for flag in Flag)
 
 UNITS = {
     "°c": "degree_Celsius", "c": "degree_Celsius", "degc": "degree_Celsius",

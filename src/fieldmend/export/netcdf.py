@@ -10,6 +10,7 @@ import numpy as np
 from fieldmend.export import cf
 from fieldmend.export.table import PLACES, place_keys, place_values, unused
 from fieldmend.export.writing import PathLike, whole
+from fieldmend.flags import KEPT, Flag
 
 if TYPE_CHECKING:
     from fieldmend.recovery import Recovered, Recovery
@@ -160,9 +161,9 @@ def _rows(one: Recovered, what: str, block: slice) -> Any:
     if what == "flag":
         return flag
     if what == "neighbor_flag":  # what failed the limits was not compared
-        return np.where(flag == 4, np.int8(2), flag)
+        return np.where(flag == Flag.FAIL, np.int8(Flag.NOT_EVALUATED), flag)
     if what == "filled":
-        keep = (flag == 1) | (flag == 2)
+        keep = np.isin(flag, KEPT)
         return np.where(keep, one.observed[block], one.estimate[block])
     return getattr(one, what or "observed")[block]
 

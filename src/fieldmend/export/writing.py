@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from fieldmend.records import shown
+from fieldmend.text import shown
 
 USAGE, ENVIRONMENT = 2, 4  # exit codes
 

@@ -6,7 +6,7 @@ Arrays are slots × nodes, NaN = not observed. See `docs/faults.md` for what eac
 from fieldmend.faults.episodes import classify, confidence, kinds
 from fieldmend.faults.labels import Context, Episode
 from fieldmend.faults.lasting import persistent
-from fieldmend.faults.singles import spikes
+from fieldmend.faults.spikes import spikes
 
 __all__ = [
     "Context",

@@ -12,6 +12,7 @@ from fieldmend.faults import history
 from fieldmend.faults.events import DAY
 from fieldmend.faults.explain import explain, explain_event
 from fieldmend.faults.labels import Context, Episode
+from fieldmend.faults.neighbours import Panel, battery, battery_low, panel
 from fieldmend.faults.stretches import (
     MAD,
     Array,
@@ -24,7 +25,6 @@ from fieldmend.faults.stretches import (
     stretches,
 )
 from fieldmend.faults.together import Move, common_moves
-from fieldmend.faults.witnesses import Panel, battery, battery_low, panel
 
 # Readings between two flagged ones that do not part them: in a lasting fault, and otherwise.
 LASTING_GAP, SHORT_GAP = 15, 1

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from fieldmend.faults.labels import Context
+from fieldmend.faults.neighbours import battery, battery_low, companions
 from fieldmend.faults.stretches import Array, Mask, grown, stretches
-from fieldmend.faults.witnesses import battery, battery_low, companions
 
 # An event moves at least this many nodes, and this share of those that are heard and sound, ...
 NODES, SHARE = 3, 0.5

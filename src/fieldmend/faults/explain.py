@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fieldmend.faults.labels import Context
+from fieldmend.faults.neighbours import Panel, battery
 from fieldmend.faults.stretches import Array, middle
-from fieldmend.faults.witnesses import Panel, battery
 
 if TYPE_CHECKING:
     from fieldmend.faults.episodes import Stretch

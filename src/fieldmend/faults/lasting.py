@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 from fieldmend.faults import history
-from fieldmend.faults.companions import implied
 from fieldmend.faults.events import local, mostly, on_low_battery, recurrent, shared
+from fieldmend.faults.implied import implied
 from fieldmend.faults.labels import Context
 from fieldmend.faults.stretches import (
     MAD,

@@ -7,17 +7,18 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from fieldmend.errors import InputError
 from fieldmend.grid import FileRead, Grid, Origin, Rejects
-from fieldmend.records import clock, loading, settling, suspects
-from fieldmend.records.columns import Roles, Wanted, listing
-from fieldmend.records.errors import InputError, shown
-from fieldmend.records.labels import chosen, label, units_of
-from fieldmend.records.ledger import Ledger
-from fieldmend.records.places import given_places, read_places, row_places
-from fieldmend.records.planning import Missing, plans_of, roles_of, unknown
-from fieldmend.records.session import Session, is_small
-from fieldmend.records.slotting import build
-from fieldmend.records.sources import Chosen, Stage, one, stages
+from fieldmend.records.gridding.slotting import build
+from fieldmend.records.sources.stage import Chosen, Stage, one, stages
+from fieldmend.records.table import clock, loading, missing_codes, settling
+from fieldmend.records.table.columns import Roles, Wanted, listing
+from fieldmend.records.table.labels import chosen, label, units_of
+from fieldmend.records.table.ledger import Ledger
+from fieldmend.records.table.places import given_places, read_places, row_places
+from fieldmend.records.table.planning import Missing, plans_of, roles_of, unknown
+from fieldmend.records.table.session import Session, is_small
+from fieldmend.text import shown
 
 if TYPE_CHECKING:
     import duckdb
@@ -276,7 +277,7 @@ class _Job:
             rejects=Rejects(tuple(rejects), totals),
             notes=tuple(self.notes),
             warnings=tuple(self.warnings),
-            suspects=tuple(suspects.find(con, names, conditions, long=long, matrix=matrix)),
+            suspects=tuple(missing_codes.find(con, names, conditions, long=long, matrix=matrix)),
         )
         return Records(
             nodes,

@@ -9,6 +9,6 @@ what comes out: `result`, `frames`, `anomalies`, `summary`.
 from fieldmend.recovery.holdout import Holdout
 from fieldmend.recovery.job import recover
 from fieldmend.recovery.options import Options
-from fieldmend.recovery.result import Recovered, Recovery
+from fieldmend.result.recovery import Recovered, Recovery
 
 __all__ = ["Holdout", "Options", "Recovered", "Recovery", "recover"]

@@ -10,15 +10,14 @@ from functools import partial
 import numpy as np
 
 from fieldmend import faults
-from fieldmend.engine import blocks
+from fieldmend.core.engine import blocks
 from fieldmend.faults import Episode
+from fieldmend.flags import BAD, Flag
 from fieldmend.grid import Array, Grid
 from fieldmend.recovery import notes
-from fieldmend.recovery.company import heard_columns, helps
 from fieldmend.recovery.holdout import Holdout, merged
+from fieldmend.recovery.joint import heard_columns, helps
 from fieldmend.recovery.judging import (
-    FAIL,
-    SUSPECT,
     flags,
     judgeable,
     medians,
@@ -26,11 +25,11 @@ from fieldmend.recovery.judging import (
     usual_distance,
 )
 from fieldmend.recovery.options import Options
-from fieldmend.recovery.result import Recovered
-from fieldmend.recovery.room import Room
 from fieldmend.recovery.solving import Solved, field_of, score, solve, suspicious, typical_error
+from fieldmend.recovery.storage import Room
 from fieldmend.recovery.windows import Window, windows
 from fieldmend.recovery.witnesses import Witnesses, witnesses
+from fieldmend.result.recovery import Recovered
 
 log = logging.getLogger(__name__)
 
@@ -184,7 +183,7 @@ class _Job:
         out = self.room.array(self.X.shape)
         largest = np.finfo(np.float64).max
         for block in blocks(*self.X.shape):
-            off = (self.flag[block] == SUSPECT) | (self.flag[block] == FAIL)
+            off = np.isin(self.flag[block], BAD)
             with np.errstate(over="ignore", invalid="ignore"):  # 1e308 − (−1e308)
                 distance = np.clip(self.X[block] - self.estimate[block], -largest, largest)
             out[block] = np.where(off, distance, 0.0)
@@ -208,7 +207,7 @@ def _joined(found: list[tuple[Window, Episode]], flag: Array) -> tuple[Episode, 
             out[i] = replace(
                 out[i],
                 stop=stop,
-                readings=int(np.count_nonzero(held == SUSPECT)),
+                readings=int(np.count_nonzero(held == Flag.SUSPECT)),
                 severity=max(out[i].severity, episode.severity),
             )
         elif window.first <= start < window.last:
@@ -234,7 +233,7 @@ def _nothing(grid: Grid, name: str, known: Witnesses, room: Room) -> Recovered:
     flag = room.array(X.shape, np.int8)
     for block in blocks(*X.shape):
         empty[block], zero[block] = np.nan, 0.0
-        flag[block] = np.where(np.isnan(X[block]), np.int8(9), np.int8(FAIL))
+        flag[block] = np.where(np.isnan(X[block]), np.int8(Flag.MISSING), np.int8(Flag.FAIL))
     why = "no reading within the limits" if known.failed else "no reading at all"
     note = f"{why}: nothing to recover"
     log.warning("%s: %s", name, note)

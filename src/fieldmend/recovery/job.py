@@ -8,13 +8,15 @@ from typing import Any
 
 import numpy as np
 
+from fieldmend.errors import InputError
 from fieldmend.grid import Grid
-from fieldmend.records import InputError, Records, read, shown
+from fieldmend.records import Records, read
 from fieldmend.recovery.condition import recover_condition
-from fieldmend.recovery.frames import BACKENDS
 from fieldmend.recovery.options import Options, check_slot
-from fieldmend.recovery.result import Recovered, Recovery
-from fieldmend.recovery.room import Room
+from fieldmend.recovery.storage import Room
+from fieldmend.result.frames import BACKENDS
+from fieldmend.result.recovery import Recovered, Recovery
+from fieldmend.text import shown
 
 Progress = Callable[[str, float], object]
 """Called with what is being done and how much of the whole is, from 0 to 1."""

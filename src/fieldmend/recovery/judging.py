@@ -6,13 +6,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from fieldmend.flags import Flag
 from fieldmend.grid import Array
 
 if TYPE_CHECKING:
     from fieldmend.recovery.witnesses import Witnesses
-
-PASS, NOT_EVALUATED, SUSPECT, FAIL, MISSING = 1, 2, 3, 4, 9
-"""QARTOD's flags."""
 
 COMPANIONS = 2  # other nodes in the slot, or
 OWN, NEAR = 4, 12  # own readings within so many slots either way: enough to judge a reading
@@ -75,8 +73,8 @@ def medians(array: Array) -> Array:
 
 def flags(observed: Array, judged: Array, suspect: Array, failed: Array) -> Array:
     """QARTOD: 9 missing, 4 fail, 3 suspect, 2 not evaluated, 1 pass; the first that fits."""
-    flag = np.where(judged, np.int8(PASS), np.int8(NOT_EVALUATED))
-    flag[suspect & judged] = SUSPECT
-    flag[failed] = FAIL
-    flag[~observed] = MISSING
+    flag = np.where(judged, np.int8(Flag.PASS), np.int8(Flag.NOT_EVALUATED))
+    flag[suspect & judged] = Flag.SUSPECT
+    flag[failed] = Flag.FAIL
+    flag[~observed] = Flag.MISSING
     return flag

@@ -8,9 +8,9 @@ from datetime import UTC, datetime, timedelta
 import numpy as np
 
 from fieldmend.grid import Array, Grid
-from fieldmend.records import shown
 from fieldmend.recovery.judging import FEWEST_NODES, FEWEST_READINGS, FEWEST_SLOTS
 from fieldmend.recovery.witnesses import Witnesses
+from fieldmend.text import shown
 
 ABSENT = 0.05  # of the record, at its start or end: a node that appears or dies
 NAMED = 5  # nodes that a sentence lists

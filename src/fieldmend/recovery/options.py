@@ -9,11 +9,12 @@ from typing import Any
 
 import numpy as np
 
+from fieldmend.errors import InputError
 from fieldmend.grid import Grid
-from fieldmend.records import InputError, shown
-from fieldmend.records.filling import VALUES
-from fieldmend.records.slotting import microseconds
-from fieldmend.solvers.methods import METHODS
+from fieldmend.methods import METHODS
+from fieldmend.records.gridding.filling import VALUES
+from fieldmend.records.gridding.slotting import microseconds
+from fieldmend.text import shown
 
 DAY = 86_400_000_000  # microseconds
 FEWEST_A_DAY = 4  # slots, else there is no course of the day to see

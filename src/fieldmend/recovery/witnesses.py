@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fieldmend.engine import blocks
+from fieldmend.core.engine import blocks
 from fieldmend.grid import Array
 from fieldmend.recovery.judging import outside
 

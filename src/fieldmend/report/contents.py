@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from fieldmend.records import shown
+from fieldmend.flags import BAD, Flag
 from fieldmend.report.figures.quality import gap_range
 from fieldmend.report.wording import (
     count,
@@ -21,6 +21,7 @@ from fieldmend.report.wording import (
     period,
     plain,
 )
+from fieldmend.text import shown
 
 if TYPE_CHECKING:
     from fieldmend.recovery import Recovered, Recovery
@@ -67,8 +68,8 @@ def _worst(recovery: Recovery, condition: str, summary: Summary) -> tuple[int, .
         for item in summary["look_first"]
         if item["condition"] == condition
     ]
-    bad = np.count_nonzero((one.flag == 3) | (one.flag == 4), axis=0)
-    lost = np.count_nonzero(one.flag == 9, axis=0)
+    bad = np.count_nonzero(np.isin(one.flag, BAD), axis=0)
+    lost = np.count_nonzero(one.flag == Flag.MISSING, axis=0)
     heard = lost < len(one.flag)
     order = [int(n) for n in np.lexsort([-lost, -bad]) if heard[n] and bad[n] + lost[n] > 0]
     chosen = list(dict.fromkeys(first))

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from fieldmend.flags import Flag
 from fieldmend.grid import Array
 from fieldmend.report.palette import TENTHS
 
@@ -79,10 +80,10 @@ def envelope(values: Array, most: int, pick: Callable[..., Array]) -> tuple[Arra
 
 def state_cells(flag: Array, cells: Cells) -> Array:
     """One code per cell, rows × columns: the worst state in it; lost readings by their share."""
-    lost = _blocks(np.add, (flag == 9).astype(np.int32), cells)
+    lost = _blocks(np.add, (flag == Flag.MISSING).astype(np.int32), cells)
     size = _blocks(np.add, np.ones(flag.shape, dtype=np.int32), cells)
     codes = -(-lost * TENTHS // size)
-    for code, bad in ((UNJUDGED, 2), (SUSPECT, 3), (FAIL, 4)):
+    for code, bad in ((UNJUDGED, Flag.NOT_EVALUATED), (SUSPECT, Flag.SUSPECT), (FAIL, Flag.FAIL)):
         there = _blocks(np.logical_or, flag == bad, cells)
         codes[there & (codes == SEEN) if code == UNJUDGED else there] = code
     return codes.astype(np.uint8)

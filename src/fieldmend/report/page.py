@@ -19,11 +19,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from fieldmend.records import shown
 from fieldmend.report import contents, figures, palette
 from fieldmend.report.encoding import to_json
 from fieldmend.report.figures import Drawing
 from fieldmend.report.wording import plain
+from fieldmend.text import shown
 
 if TYPE_CHECKING:
     from fieldmend.recovery import Recovery

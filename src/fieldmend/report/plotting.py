@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from fieldmend.records import shown
 from fieldmend.report import contents, figures
 from fieldmend.report.encoding import coloured
 from fieldmend.report.figures import Drawing
 from fieldmend.report.palette import THEMES
+from fieldmend.text import shown
 
 if TYPE_CHECKING:
     from fieldmend.recovery import Recovery

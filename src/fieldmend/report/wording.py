@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 
 import numpy as np
 
-from fieldmend.records import shown
+from fieldmend.text import shown
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 PIECE = 60  # `shown` cuts at 64; longer text goes through it in pieces

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from fieldmend.records import shown
+from fieldmend.flags import BAD, KEPT, Flag
 from fieldmend.report.downsample import envelope, extremes
 from fieldmend.report.figures.canvas import Drawing, axis, frame, moments, time_axis
 from fieldmend.report.figures.neighbours import Neighbours, neighbours_of
@@ -23,6 +23,7 @@ from fieldmend.report.wording import (
     quantity,
     sentence,
 )
+from fieldmend.text import shown
 
 if TYPE_CHECKING:
     from fieldmend.faults import Episode
@@ -138,7 +139,7 @@ def hover_of(one: Recovered, what: str) -> str:
 
 def _lines(this: Node) -> list[dict[str, Any]]:
     hover = hover_of(this.one, "y")
-    lost = this.one.flag[:, this.index] == 9
+    lost = this.one.flag[:, this.index] == Flag.MISSING
     return [
         {
             "type": "scatter", "mode": "lines", "name": "observed", "legendgroup": "observed",
@@ -230,19 +231,19 @@ def _kinds(this: Node) -> Array:
     """Kind of each flagged reading of the node; "" where none is flagged."""
     flag = this.one.flag[:, this.index]
     kinds = np.full(len(flag), "", dtype=object)
-    kinds[flag == 3] = "suspect"
+    kinds[flag == Flag.SUSPECT] = "suspect"
     for episode in reversed(this.episodes):
         inside = np.zeros(len(flag), dtype=np.bool_)
         inside[episode.start : episode.stop] = True
-        kinds[inside & (flag == 3)] = episode.kind
-    kinds[flag == 4] = "limit"
+        kinds[inside & (flag == Flag.SUSPECT)] = episode.kind
+    kinds[flag == Flag.FAIL] = "limit"
     return kinds
 
 
 def _range(this: Node, near: Neighbours) -> tuple[float, float]:
     """Ends of the axis: all that is trusted, and flagged readings unless they would flatten it."""
     one, n = this.one, this.index
-    kept = (one.flag[:, n] == 1) | (one.flag[:, n] == 2)
+    kept = np.isin(one.flag[:, n], KEPT)
     parts = [one.observed[kept, n], one.estimate[:, [n, *near.nodes]].ravel()]
     parts += [side[:, n] for side in (one.lower, one.upper) if side is not None]
     trusted = np.concatenate(parts)
@@ -251,7 +252,7 @@ def _range(this: Node, near: Neighbours) -> tuple[float, float]:
         return 0.0, 1.0
     low, high = float(trusted.min()), float(trusted.max())
     span = min(high - low, 1e300) or max(abs(high), 1.0) * 0.1
-    flagged = one.observed[:, n][(one.flag[:, n] == 3) | (one.flag[:, n] == 4)]
+    flagged = one.observed[:, n][np.isin(one.flag[:, n], BAD)]
     if flagged.size:
         low = max(min(low, float(flagged.min())), low - REACH * span)
         high = min(max(high, float(flagged.max())), high + REACH * span)
@@ -266,7 +267,7 @@ def _says(this: Node) -> str:
 
 def _counts(this: Node) -> str:
     flag = this.one.flag[:, this.index]
-    lost = int(np.count_nonzero(flag == 9))
+    lost = int(np.count_nonzero(flag == Flag.MISSING))
     parts = ["no reading lost"]
     if lost:
         parts = [

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from fieldmend.grid import Grid
-from fieldmend.records import shown
 from fieldmend.report.downsample import (
     FAIL,
     SEEN,
@@ -38,6 +37,7 @@ from fieldmend.report.wording import (
     measure,
     percent,
 )
+from fieldmend.text import shown
 
 if TYPE_CHECKING:
     from fieldmend.grid import Array

@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from fieldmend.diagnostics import ecdf, gap_lengths, loss_rates
-from fieldmend.records import shown
+from fieldmend.flags import BAD
 from fieldmend.report.figures.canvas import Drawing, axis, frame
 from fieldmend.report.palette import series
 from fieldmend.report.wording import count, counted, duration, label, percent
+from fieldmend.text import shown
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -103,7 +104,7 @@ def flagged(recovery: Recovery, conditions: Sequence[str]) -> Drawing | None:
     shares, words = [], []
     for name in conditions:
         one = recovery.conditions[name]
-        bad = int(np.count_nonzero((one.flag == 3) | (one.flag == 4)))
+        bad = int(np.count_nonzero(np.isin(one.flag, BAD)))
         seen = int(np.count_nonzero(observed(one)))
         shares.append(100 * bad / seen if seen else 0.0)
         words.append(f"{percent(bad / seen) if seen else 'no readings'} ({count(bad)})")

@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from fieldmend.diagnostics import loss_rates
-from fieldmend.records import shown
+from fieldmend.flags import BAD
 from fieldmend.report.figures.canvas import BAR, MARGIN, Drawing, axis, colour_bar, frame
 from fieldmend.report.figures.loss import observed
 from fieldmend.report.figures.neighbours import positions
 from fieldmend.report.palette import FIELD, var
 from fieldmend.report.wording import counted, label, labels, percent
+from fieldmend.text import shown
 
 if TYPE_CHECKING:
     from fieldmend.grid import Array
@@ -65,7 +66,7 @@ def _unwrapped(degrees: Array) -> Array:
 
 def _flagged(one: Recovered) -> Array:
     """Share of each node's readings that are suspect or outside the limits."""
-    bad = np.count_nonzero((one.flag == 3) | (one.flag == 4), axis=0)
+    bad = np.count_nonzero(np.isin(one.flag, BAD), axis=0)
     share: Array = bad / np.maximum(np.count_nonzero(observed(one), axis=0), 1)
     return share
 

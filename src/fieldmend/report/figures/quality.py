@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from fieldmend.diagnostics import singular_energy
+from fieldmend.flags import BAD, KEPT
 from fieldmend.metrics import interpolate
-from fieldmend.records import shown
 from fieldmend.report.figures.canvas import Drawing, axis, frame
 from fieldmend.report.palette import var
 from fieldmend.report.wording import count, counted, duration, label, measure
+from fieldmend.text import shown
 
 if TYPE_CHECKING:
     from fieldmend.grid import Array
@@ -70,8 +71,8 @@ def residuals(recovery: Recovery, condition: str) -> Drawing | None:
     with np.errstate(over="ignore", invalid="ignore"):
         off = one.observed - one.estimate
     groups = [
-        ("trusted", off[(one.flag == 1) | (one.flag == 2)], "estimate", "solid"),
-        ("suspect or failed", off[(one.flag == 3) | (one.flag == 4)], "suspect", "dash"),
+        ("trusted", off[np.isin(one.flag, KEPT)], "estimate", "solid"),
+        ("suspect or failed", off[np.isin(one.flag, BAD)], "suspect", "dash"),
     ]
     groups = [(name, v[np.isfinite(v)], token, dash) for name, v, token, dash in groups]
     trusted = groups[0][1]

@@ -1,0 +1,205 @@
+"""A summary as lines for the screen: what was read, found, written, and what to do next."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from rich.console import RenderableType
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from fieldmend.cli.formatting import escaped, figure, moment, percent, several, size, stretch
+from fieldmend.records.gridding.slotting import in_words
+from fieldmend.text import shown
+
+LOOK_FIRST = 5  # of the summary's list; the report has the rest
+LISTED = 5  # notes, rejects and the like
+
+
+def of_recovery(summary: dict[str, Any]) -> list[RenderableType]:
+    """What ``fieldmend recover`` prints."""
+    return [
+        *opening(summary),
+        "",
+        _conditions(summary["conditions"]),
+        *_holdout(summary["conditions"]),
+        *_look_first(summary["look_first"]),
+        *remarks(summary),
+        *_written(summary["files"]),
+        *_next(summary),
+    ]
+
+
+def opening(summary: dict[str, Any], more: Sequence[tuple[str, str]] = ()) -> list[RenderableType]:
+    """Rows, dialect and grid: the same for every command; more facts after the dialect."""
+    rows, grid = summary["rows"], summary["grid"]
+    facts = [
+        (
+            "rows",
+            f"{rows['read']:,} read = {rows['used']:,} used + {rows['duplicates']:,} duplicates "
+            f"+ {rows['set_aside']:,} set aside",
+        ),
+        ("dialect", "; ".join(dict.fromkeys(one["dialect"] for one in summary["inputs"]))),
+        *more,
+        (
+            "grid",
+            f"{several(grid['nodes'], 'node')} x {several(grid['slots'], 'slot')} of "
+            f"{in_words(round(grid['slot_seconds'] * 1e6))}",
+        ),
+        ("time", f"{moment(grid['start'])} to {moment(grid['end'])} UTC"),
+    ]
+    if summary["set_aside_by_reason"]:
+        reasons = summary["set_aside_by_reason"].items()
+        facts.insert(1, ("set aside", ", ".join(f"{n:,} {why}" for why, n in reasons)))
+    names = ", ".join(shown(one["name"]) for one in summary["inputs"]) or "a grid"
+    return [Text(names, style="bold"), _facts(facts)]
+
+
+def _facts(facts: Iterable[tuple[str, str]]) -> RenderableType:
+    table = Table(box=None, show_header=False, padding=(0, 1), pad_edge=False)
+    table.add_column(style="dim", no_wrap=True, min_width=9)
+    table.add_column(overflow="fold")
+    for name, text in facts:
+        table.add_row(name, escaped(text))
+    return indented(table)
+
+
+def _conditions(conditions: dict[str, Any]) -> RenderableType:
+    unjudged = any(one["flags"]["not_evaluated"] for one in conditions.values())
+    rows: list[list[RenderableType]] = []
+    for name, one in conditions.items():
+        flags = one["flags"]
+        row: list[RenderableType] = [
+            label(name, one["unit"]),
+            f"{one['readings']:,}",
+            percent(one["missing_share"]),
+            Text(f"{flags['suspect']:,}", style="yellow" if flags["suspect"] else ""),
+            Text(f"{flags['fail']:,}", style="red" if flags["fail"] else ""),
+            *([f"{flags['not_evaluated']:,}"] if unjudged else []),
+            f"{one['episodes']:,}",
+            one["method"],
+        ]
+        rows.append(row)
+    head = ["condition", "readings", "missing", "suspect", "fail", "episodes", "method"]
+    if unjudged:
+        head.insert(5, "unjudged")
+    return table(head, rows, left=(0, len(head) - 1))
+
+
+def _holdout(conditions: dict[str, Any]) -> list[RenderableType]:
+    scored = {name: one for name, one in conditions.items() if one["holdout"]}
+    if not scored:
+        return []
+    rows: list[list[RenderableType]] = []
+    for name, one in scored.items():
+        held = one["holdout"]
+        won = held["mae"] <= held["line_mae"]
+        verdict = Text(held["verdict"], style="green" if won else "yellow")
+        errors = figure(held["mae"]), figure(held["line_mae"])
+        rows.append([label(name, one["unit"]), f"{held['hidden']:,}", *errors, verdict])
+    return [
+        *heading("How far off", "mean error on readings hidden on purpose, beside a straight line"),
+        table(("condition", "hidden", "error", "line", "verdict"), rows, left=(0, 4)),
+    ]
+
+
+def _look_first(episodes: Sequence[dict[str, Any]]) -> list[RenderableType]:
+    """The worst nodes, each with its worst episode."""
+    nodes: dict[str, list[dict[str, Any]]] = {}
+    for episode in episodes:
+        nodes.setdefault(episode["node"], []).append(episode)
+    lines: list[RenderableType] = heading("Look first at") if nodes else []
+    for node, (worst, *others) in list(nodes.items())[:LOOK_FIRST]:
+        more = f" (+{len(others)} more)" if others else ""
+        title = Text.assemble(
+            (f"node {shown(node)}", "bold"),
+            f", {shown(worst['condition'])}, {stretch(worst['start'], worst['end'])}: ",
+            (worst["kind"], "yellow"),
+            (more, "dim"),
+        )
+        lines += [indented(title), indented(Text(escaped(worst["explanation"])), by=4)]
+    return lines
+
+
+def remarks(summary: dict[str, Any]) -> list[RenderableType]:
+    """Suspects, warnings and notes, where there are any."""
+    conditions = summary["conditions"].items()
+    own = [f"{shown(name)}: {note}" for name, one in conditions for note in one.get("notes", ())]
+    lines = []
+    if summary["suspects"]:
+        lines += heading("Codes, perhaps", "do these stand for no reading? Then say --missing")
+        lines += bullets(summary["suspects"])
+    if summary["warnings"]:
+        lines += heading("Warnings")
+        lines += bullets(summary["warnings"])
+    if own or summary["notes"]:
+        lines += heading("Notes")
+        lines += bullets([*summary["notes"], *own])
+    return lines
+
+
+def bullets(sentences: Sequence[str]) -> list[RenderableType]:
+    """The first few, and how many more there are."""
+    lines = [indented(Text(escaped(one))) for one in sentences[:LISTED]]
+    more = len(sentences) - LISTED
+    return [*lines, indented(Text(f"and {more:,} more"))] if more > 0 else [*lines]
+
+
+def _written(files: dict[str, str]) -> list[RenderableType]:
+    lines = heading("Written")
+    # Plain strings: a path is never broken over two lines.
+    lines += [f"  {size(os.stat(path).st_size):>7}  {escaped(path)}" for path in files.values()]
+    return lines
+
+
+def _next(summary: dict[str, Any]) -> list[RenderableType]:
+    files = summary["files"]
+    steps = []
+    if "report" in files:
+        steps.append(f"open {files['report']} in a browser")
+    if summary["rows"]["set_aside"]:
+        steps.append(f"see why rows were set aside in {files['rejects']}")
+    if any(
+        one["flags"]["suspect"] or one["flags"]["fail"] for one in summary["conditions"].values()
+    ):
+        steps.append(f"judge the suspects in {files['anomalies']}")
+    if not steps:
+        return []
+    return [*heading("Next"), *(f"  {escaped(step)}" for step in steps)]
+
+
+def label(name: str, unit: str) -> str:
+    """A condition with its unit."""
+    return f"{shown(name)} ({shown(unit)})" if unit else shown(name)
+
+
+def heading(title: str, more: str = "") -> list[RenderableType]:
+    """An empty line and a title."""
+    return ["", Text.assemble((title, "bold"), (f": {more}" if more else "", "dim"))]
+
+
+def indented(what: RenderableType, by: int = 2) -> RenderableType:
+    """Moved to the right."""
+    return Padding(what, (0, 0, 0, by), expand=False)
+
+
+def table(
+    head: Sequence[str], rows: Sequence[Sequence[RenderableType]], *, left: Sequence[int]
+) -> RenderableType:
+    """A table without lines; numbers to the right, the columns `left` to the left."""
+    out = Table(box=None, padding=(0, 1), pad_edge=False, header_style="dim")
+    for i, title in enumerate(head):
+        to_left = i in left
+        out.add_column(
+            title,
+            justify="left" if to_left else "right",
+            no_wrap=not to_left,
+            overflow="fold",
+            max_width=28 if i == 0 else None,
+        )
+    for row in rows:
+        out.add_row(*row)
+    return indented(out)

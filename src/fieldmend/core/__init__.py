@@ -1,0 +1,1 @@
+"""The paper's problem and its solvers: arrays only."""

@@ -1,0 +1,135 @@
+"""The size of the noise, from observed entries only: what the default μ is made of.
+
+Down the path of falling μ the recovered L explains more and more. At each level the shrinkage of L
+is undone (the shrunk residual overstates the noise several times), the noise is read off what is
+left, by its median, and the nodes are reweighted to have it alike: a node noisier than the rest
+would otherwise claim a component of L for its noise. The path ends where μ meets the spectral norm
+that such noise would have: every component above it is in L, everything below looks like noise.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from fieldmend.core.engine import sweep
+from fieldmend.core.huber import HuberSolver
+from fieldmend.core.problem import LowRank, Problem, default_lam, spectral_edge
+from fieldmend.core.prox import Array, Mask
+
+_FALL = 0.5
+_MET = 1.01  # μ this close to the noise's spectral norm has met it
+_MARGIN = 1.01
+_LEVELS = 60  # far more than it takes
+_STEPS = 20  # iterations a level at most; the path needs the residual's median, not an optimum
+_ENTRIES = 1e6  # larger readings are thinned to evenly spaced slots: the noise is the same
+_LEAST = 1e-4  # the least noise, as a share of the readings' spread: below, solving takes for ever
+_NONE = 1e-3  # share of the readings' spread below which noise is as good as none
+_POOLED = 30.0  # readings' worth of the network's level in each node's own
+_NORMAL = 1.4826  # median absolute deviation → standard deviation
+
+
+@dataclass(frozen=True)
+class Noise:
+    """The noise's level once each node is divided by its weight, and the L that the path led to."""
+
+    level: float
+    weight: Array  # per node, about its noise relative to the network's
+    start: LowRank | None  # of the weighted readings; None if thinned or nearly noise-free
+
+
+def estimate_noise(readings: Array, observed: Mask, *, weigh: bool = True, seed: int = 0) -> Noise:
+    """Standard deviation of the noise in scaled readings (zero where unobserved).
+
+    O(T·N·r) for a few dozen passes over at most 1e6 entries, or 1000 slots.
+    """
+    slots, nodes = readings.shape
+    stride = max(1, int(slots * nodes / max(_ENTRIES, 1000 * nodes)))
+    readings, observed = readings[::stride], observed[::stride]
+    rate = float(observed.mean())
+    lam, edge = default_lam(readings.shape, rate), spectral_edge(readings.shape, rate)
+    sizes = np.abs(readings[observed])
+    sizes = sizes[sizes > 1e-150]  # constant nodes say nothing of the noise
+    if not sizes.size:
+        return Noise(1.0, np.ones(nodes), None)
+    spread = _NORMAL * float(np.median(sizes))
+    floor = _LEAST * spread * edge
+    problem = Problem(readings, observed, lam, floor)
+    solver = HuberSolver(problem, seed=seed)
+    state, weight = solver.init(), np.ones(nodes)
+    for _ in range(_LEVELS):
+        mu = state.mu
+        for count in range(_STEPS):
+            state = solver.step(replace(state, mu=mu, count=count))
+            if state.settled:
+                break
+        rest, factor = _debiased_residual(solver.problem, state.current, lam * mu)
+        level, each = _levels(rest, observed, factor)
+        own = np.maximum(each * weight, _NONE * spread)
+        # A node that seems free of noise must not rule the rest.
+        new = np.sqrt(weight * np.clip(own / np.median(own), 0.1, 100.0)) if weigh else weight
+        solver.problem = replace(problem, readings=readings / new.astype(readings.dtype))
+        L = LowRank(state.current.left, state.current.right * (weight / new)[:, None])
+        weight, end = new, max(edge * level, floor)
+        if mu <= _MET * end:
+            break
+        state = solver.at(L, max(_FALL * mu, end), state.step)
+    # Anomalies, clipped at two standard deviations, are part of what μ has to hold down: in a long
+    # record the noise's singular values lie so close together that 2 % decide over all of them.
+    held = np.minimum(factor / _NORMAL * rest[observed], 2 * level)
+    level = max(level, _MARGIN * float(np.sqrt(np.mean(held**2))))
+    # A node whose noise was underrated by chance must not stick out of them either.
+    doubt = 3.5 / np.sqrt(max(float(np.median(observed.sum(axis=0))), 1.0))
+    level *= 1.0 + max(0.0, doubt - np.sqrt(nodes / slots))
+    # Without noise the path falls faster than its iterate can follow: no good start.
+    useful = stride == 1 and level > _NONE * spread
+    return Noise(max(level, _LEAST * spread), weight, L if useful else None)
+
+
+def _levels(rest: Array, observed: Mask, factor: float) -> tuple[float, Array]:
+    """The noise of the network and of each node."""
+    level = factor * _middle(rest[observed])
+    count = observed.sum(axis=0)
+    own = factor * np.array([_middle(rest[seen, n]) for n, seen in enumerate(observed.T)])
+    # A node's own median is as good as its readings are many: lean on the network's meanwhile.
+    each: Array = np.sqrt((count * own**2 + _POOLED * level**2) / (count + _POOLED))
+    return level, each
+
+
+def _debiased_residual(problem: Problem, L: LowRank, threshold: float) -> tuple[Array, float]:
+    """|R − L| once the shrinkage of L is undone, and the factor from its median to the noise.
+
+    The shrinkage is a multiple of UVᵀ; least squares on the entries that fit says which.
+    """
+    readings, observed = problem.readings, problem.observed
+    slots, nodes = readings.shape
+    size = np.linalg.norm(L.left, axis=0)
+    unit = L.left[:, size > 0] / size[size > 0]
+    right = L.right[:, size > 0]
+
+    def kernel(R: Array, O: Mask, left: Array, unit: Array) -> tuple[tuple[()], tuple[float, ...]]:
+        E = (R - left @ L.right.T) * O
+        D = unit @ right.T
+        inlier = O & (np.abs(E) <= threshold)
+        C = np.clip(E, -threshold, threshold)
+        return (), (float(np.vdot(C, D)), float(np.vdot(D * inlier, D)))
+
+    _, (along, curvature) = sweep(kernel, readings, observed, L.left, unit)
+    undo = along / curvature if curvature > 0 else 0.0
+    left = L.left + undo * np.divide(L.left, size, out=np.zeros_like(L.left), where=size > 0)
+    rest = np.abs(readings - left @ L.right.T)
+    freedom = 1.0 - L.rank * (slots + nodes - L.rank) / max(int(observed.sum()), 1)
+    return rest, _NORMAL / float(np.sqrt(max(freedom, 0.25)))
+
+
+def _middle(sizes: Array) -> float:
+    """The median; for readings in coarse steps, where it is 0, half what the upper fifth implies.
+
+    (For normal noise the 80th percentile is 1.9 times the median, so the half never wins there.)
+    """
+    if not sizes.size:
+        return 0.0
+    half, fifth = len(sizes) // 2, (4 * len(sizes)) // 5
+    ordered = np.partition(sizes, (half, fifth))
+    return float(max(ordered[half], 0.5 * ordered[fifth] / 1.9))

@@ -1,0 +1,1 @@
+"""Hide readings of one's own data and compare the methods on them."""

@@ -1,0 +1,367 @@
+"""`fieldmend evaluate`: hide readings of the user's own data and see which method finds them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from math import exp, log
+from statistics import fmean
+from typing import Any
+
+import numpy as np
+
+from fieldmend.errors import InputError
+from fieldmend.evaluation import peers
+from fieldmend.evaluation.hiding import PATTERNS, Mask
+from fieldmend.experiments.contestants import solved
+from fieldmend.experiments.data import FloatArray
+from fieldmend.experiments.svg import COLOURS, Axis, Panel, Series, figure
+from fieldmend.experiments.tables import Row, Table, column, over_runs, select
+from fieldmend.grid import Grid
+from fieldmend.methods import METHODS
+from fieldmend.metrics import hidden_errors, interpolate
+from fieldmend.records import read
+
+LINE = "straight line"
+RATES = (0.95, 0.8, 0.5)  # shares of the readings that stay
+MOST = 50_000  # entries of a condition that are looked at
+FEWEST = 20  # hidden readings that a score needs
+Recover = Callable[[FloatArray], FloatArray]
+Progress = Callable[[str, float], object]
+
+
+def methods(*, with_peers: bool = True) -> dict[str, Recover]:
+    """Title → method: a straight line, ours, and other libraries' where they are installed."""
+    own: dict[str, Recover] = {LINE: interpolate}
+    if "auto" in METHODS:
+        own["auto"] = lambda X: solved(X, method="auto").estimate
+    own["ls"] = lambda X: solved(X, tol=1e-5).estimate
+    own["ls-debias"] = lambda X: solved(X, tol=1e-5, debias=True).estimate
+    own["mc"] = lambda X: solved(X, method="mc", tol=1e-4).estimate
+    own["srmf"] = lambda X: solved(X, method="srmf", tol=1e-4).estimate
+    own["apg"] = lambda X: solved(X, method="apg", tol=1e-4).estimate
+    return own | (peers.installed() if with_peers else {})
+
+
+# The paper's algorithm reaches the optimum of `ls` with another λ, slowly: only if asked for.
+DEFAULT_OUT = ("apg",)
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """How far off each method was at readings it did not see."""
+
+    rows: Table  # condition, hide, rate, method, run, gap ("all" or a range), hidden, mae, rmse
+    units: Mapping[str, str]
+    notes: tuple[str, ...] = ()
+
+    def table(self) -> list[Row]:
+        """Mean error by condition, way of hiding, sampling rate and method; best first."""
+        rows = select(self.rows, gap="all")
+        out = over_runs(rows, ("condition", "hide", "rate", "method"), ("mae", "rmse"))
+        return _ranked(out, ("condition", "hide", "rate"))
+
+    def by_gap(self) -> list[Row]:
+        """Error by condition, length of the gap and method, all draws together; best first."""
+        groups: dict[tuple[Any, ...], list[Row]] = {}
+        for row in self.rows:
+            if row["gap"] != "all":
+                key = row["condition"], row["gap"], row["method"]
+                groups.setdefault(key, []).append(row)
+        out = [
+            {"condition": key[0], "gap": key[1], "method": key[2], **_pooled(rows)}
+            for key, rows in groups.items()
+        ]
+        out.sort(key=lambda row: _first(str(row["gap"])))
+        return _ranked(out, ("condition", "gap"))
+
+    def ratios(self, condition: str | None = None) -> dict[str, float]:
+        """Method → its mean absolute error over the line's, geometric mean over cells; best first.
+
+        A cell is a condition, a way of hiding and a sampling rate.
+        """
+        logs: dict[str, list[float]] = {}
+        for errors in self._cells(condition).values():
+            for name, error in errors.items():
+                logs.setdefault(name, []).append(_log_ratio(error, errors[LINE]))
+        found = {name: exp(fmean(values)) for name, values in logs.items()}
+        return dict(sorted(found.items(), key=lambda item: (item[1], item[0] != LINE)))
+
+    def _cells(self, condition: str | None = None) -> dict[tuple[Any, ...], dict[str, float]]:
+        cells: dict[tuple[Any, ...], dict[str, float]] = {}
+        for row in self.table():
+            if condition in (None, row["condition"]):
+                key = row["condition"], row["hide"], row["rate"]
+                cells.setdefault(key, {})[str(row["method"])] = float(row["mae"])
+        return cells
+
+    def best(self, condition: str | None = None) -> str:
+        """The method with the lowest ratio, of one condition or of all."""
+        return next(iter(self.ratios(condition)))
+
+    @property
+    def recommendation(self) -> str:
+        """One sentence, with the number behind it."""
+        ratios, best = self.ratios(), self.best()
+        if len(ratios) == 1:
+            return "Only the straight line was tried."
+        if best == LINE:
+            nearest = list(ratios)[1]
+            return (
+                "Keep to a straight line between each node's own readings: nothing came closer; "
+                f"the nearest, {nearest}, was off {ratios[nearest]:.2f} times as far"
+                f"{self._differing()}."
+            )
+        cells = self._cells()
+        wins = sum(min(errors, key=lambda name: errors[name]) == best for errors in cells.values())
+        return (
+            f"Take {best}: its mean absolute error was {ratios[best]:.2f} times that of a straight "
+            f"line (geometric mean over {len(cells)} cells; lowest of all in {wins})"
+            f"{self._own(ratios)}{self._differing()}."
+        )
+
+    def _own(self, ratios: Mapping[str, float]) -> str:
+        """If another library's method is best, the best of ours too."""
+        ours = [name for name in ratios if not name.startswith("sklearn-")]
+        if ours[0] == self.best():
+            return ""
+        return f"; the best that fieldmend has is {ours[0]} ({ratios[ours[0]]:.2f})"
+
+    def _differing(self) -> str:
+        names = dict.fromkeys(str(row["condition"]) for row in self.rows)
+        by = {name: self.best(name) for name in names}
+        if len(set(by.values())) < 2:
+            return ""
+        return "; by condition: " + ", ".join(f"{name} {best}" for name, best in by.items())
+
+    def figure(self) -> str:
+        """Errors over the sampling rate and over the length of the gap, as SVG."""
+        names = list(dict.fromkeys(str(row["method"]) for row in self.rows))
+        table, gaps = self.table(), self.by_gap()
+        panels = []
+        for condition, hide in dict.fromkeys((r["condition"], r["hide"]) for r in table):
+            mine = select(table, condition=condition, hide=hide)
+            axis = Axis(f"mean absolute error{self._unit(str(condition))}", log=True)
+            x = Axis("share of readings kept", percent=True, bounds=_around(column(mine, "rate")))
+            panels.append(Panel(f"{condition}, {hide}", x, axis, _lines(mine, names, "rate")))
+        for condition in dict.fromkeys(row["condition"] for row in gaps):
+            mine = select(gaps, condition=condition)
+            axis = Axis(f"mean absolute error{self._unit(str(condition))}", log=True)
+            labels = sorted({str(row["gap"]) for row in mine}, key=_first)
+            x = Axis("slots in the gap", labels=labels, bounds=(0.5, len(labels) + 0.5))
+            at = [{**row, "at": labels.index(str(row["gap"])) + 1} for row in mine]
+            panels.append(Panel(f"{condition}, by gap", x, axis, _lines(at, names, "at")))
+        return figure("Errors at hidden readings", panels)
+
+    def _unit(self, condition: str) -> str:
+        return f", {self.units[condition]}" if self.units.get(condition) else ""
+
+
+def evaluate(  # noqa: PLR0913  (the options of the command)
+    source: Any,
+    *,
+    hide: Sequence[str] = ("gaps",),
+    rates: Sequence[float] = RATES,
+    only: Sequence[str] | None = None,
+    runs: int = 2,
+    slot: str | float | None = None,
+    with_peers: bool = True,
+    seed: int = 0,
+    progress: Progress | None = None,
+    **reading: Any,
+) -> Evaluation:
+    """Hide readings of one's own data and compare the methods on them.
+
+    Parameters
+    ----------
+    source
+        Anything that `read` takes, or a `Grid`.
+    hide
+        Ways of hiding: ``gaps`` (as long as the record's own), ``uniform``, ``bursts``, ``blocks``.
+    rates
+        Shares of the readings that stay.
+    only
+        Titles of the methods to compare (`methods`); the straight line always takes part.
+    runs
+        Draws of each.
+    slot
+        As for `Records.grid`.
+    with_peers
+        scikit-learn's imputers too, if it is installed.
+    seed
+        Of everything random.
+    progress
+        Called with what is being done and the share done.
+    **reading
+        Options of `read`.
+
+    Examples
+    --------
+    >>> import fieldmend as fm
+    >>> net = fm.simulate.network(slots=80, nodes=8, field="temperature", sampling=0.9, seed=1)
+    >>> grid = fm.Grid.of(net.readings, condition="temperature", unit="°C")
+    >>> found = evaluate(grid, rates=[0.8], only=["ls"], runs=1)
+    >>> sorted(str(row["method"]) for row in found.table())
+    ['ls', 'straight line']
+    """
+    chosen = check(hide, rates, only, runs=runs, with_peers=with_peers)
+    grid = source if isinstance(source, Grid) else _grid(source, slot, reading)
+    say = progress or (lambda _, __: None)
+    parts, notes = _parts(grid)
+    plan = [
+        (name, way, rate, run)
+        for name in parts
+        for way in hide
+        for rate in rates
+        for run in range(runs)
+    ]
+    rows: list[Row] = []
+    for i, (name, way, rate, run) in enumerate(plan):
+        say(f"{name}: {way}, {100 * rate:g} % kept", i / len(plan))
+        X = parts[name]
+        hidden = PATTERNS[way](~np.isnan(X), rate, seed + 1000 * run)
+        labels: Row = {"condition": name, "hide": way, "rate": rate, "run": run}
+        scores = _scores(X, hidden, chosen)
+        rows += [{**labels, **row} for row in scores]
+        if not scores:
+            notes.append(
+                f"{name}: {way}, {100 * rate:g} % kept: not scored, fewer than {FEWEST} readings "
+                "could be hidden"
+            )
+    say("done", 1.0)
+    if not rows:
+        raise InputError(
+            f"fewer than {FEWEST} readings could be hidden: nothing to compare the methods on",
+            hint="Hand in a longer record, hide more (a lower rate), or hide them one by one "
+            "(uniform): gaps like the record's own need 400 readings",
+        )
+    return Evaluation(rows, dict(grid.units), tuple(dict.fromkeys(notes)))
+
+
+def check(
+    hide: Sequence[str],
+    rates: Sequence[float],
+    only: Sequence[str] | None = None,
+    *,
+    runs: int = 1,
+    with_peers: bool = True,
+) -> dict[str, Recover]:
+    """The methods to compare, by title; what was asked for has to make sense."""
+    _check(hide, rates, runs)
+    known = methods(with_peers=with_peers)
+    if only is None:
+        return {name: one for name, one in known.items() if name not in DEFAULT_OUT}
+    unknown = [name for name in only if name not in known]
+    if unknown:
+        raise InputError(f"no method {unknown[0]!r}", hint=f"One of: {', '.join(known)}")
+    return {name: known[name] for name in known if name == LINE or name in only}
+
+
+def _check(hide: Sequence[str], rates: Sequence[float], runs: int) -> None:
+    for way in hide:
+        if way not in PATTERNS:
+            raise InputError(f"no way of hiding called {way!r}", hint=", ".join(PATTERNS))
+    if not hide or not rates or any(not 0 < rate < 1 for rate in rates):
+        raise InputError(f"rates {list(rates)}", hint="Shares that stay, between 0 and 1, as 0.8")
+    if runs < 1:
+        raise InputError(f"{runs} runs", hint="At least one")
+
+
+def _grid(source: Any, slot: str | float | None, reading: dict[str, Any]) -> Grid:
+    records = read(source, **reading)
+    try:
+        return records.grid(slot)
+    finally:
+        records.close()
+
+
+def _parts(grid: Grid) -> tuple[dict[str, FloatArray], list[str]]:
+    """Each condition at the nodes heard, cut to the stretch with the most readings if long."""
+    parts, notes = {}, list[str]()
+    for name, values in grid.values.items():
+        heard = (~np.isnan(values)).any(axis=0)
+        X = values[:, heard]
+        slots = max(2, MOST // max(1, X.shape[1]))
+        if slots < len(X):
+            total = np.concatenate([[0], np.cumsum((~np.isnan(X)).sum(axis=1))])
+            first = int((total[slots:] - total[:-slots]).argmax())
+            X = X[first : first + slots]
+            notes.append(f"{name}: {slots} of {len(values)} slots looked at, those heard best")
+        if not heard.any():
+            notes.append(f"{name}: no reading at all")
+            continue
+        parts[name] = X
+    return parts, notes
+
+
+def _scores(X: FloatArray, hidden: Mask, chosen: Mapping[str, Recover]) -> list[Row]:
+    """Errors of every method at the hidden readings, in all and by length of the gap."""
+    seen = ~np.isnan(X) & ~hidden
+    if np.count_nonzero(hidden) < FEWEST or not seen.any():
+        return []
+    left = np.where(seen, X, np.nan)
+    truth = np.where(hidden, X, np.nan)
+    rows: list[Row] = []
+    for method, recover in chosen.items():
+        out = hidden_errors(_everywhere(recover, left), truth, seen, readings=left)
+        rows.append(
+            {"method": method, "gap": "all", "hidden": out.count, "mae": out.mae, "rmse": out.rmse}
+        )
+        rows += [
+            {"method": method, "gap": _range(one.shortest, one.longest), "hidden": one.count,
+             "mae": one.mae, "rmse": one.rmse}
+            for one in out.by_gap
+        ]  # fmt: skip
+    return rows
+
+
+def _pooled(rows: Table) -> dict[str, float | int]:
+    """One error over all hidden readings of several draws."""
+    counts = np.array(column(rows, "hidden"))
+    mae = np.average(column(rows, "mae"), weights=counts)
+    mse = np.average(np.square(column(rows, "rmse")), weights=counts)
+    return {"hidden": int(counts.sum()), "mae": float(mae), "rmse": float(np.sqrt(mse))}
+
+
+def _everywhere(recover: Recover, left: FloatArray) -> FloatArray:
+    """A node of which nothing is left gets the median of the others, whatever the method."""
+    heard = (~np.isnan(left)).any(axis=0)
+    estimate = np.empty_like(left)
+    estimate[:, heard] = recover(left[:, heard])
+    estimate[:, ~heard] = np.median(estimate[:, heard], axis=1, keepdims=True)
+    return estimate
+
+
+def _range(shortest: int, longest: int | None) -> str:
+    if longest is None:
+        return f"{shortest}+"
+    return str(shortest) if shortest == longest else f"{shortest}–{longest}"
+
+
+def _first(label: str) -> int:
+    return int(label.rstrip("+").split("–")[0])
+
+
+def _ranked(rows: Table, by: Sequence[str]) -> list[Row]:
+    """Groups in their order, the lowest error first within each."""
+    order = {key: i for i, key in enumerate(dict.fromkeys(tuple(r[n] for n in by) for r in rows))}
+    return sorted(rows, key=lambda r: (order[tuple(r[n] for n in by)], float(r["mae"])))
+
+
+def _log_ratio(error: float, line: float) -> float:
+    tiny = 1e-12 * max(error, line) or 1.0
+    return log(max(error, tiny) / max(line, tiny))
+
+
+def _around(values: Sequence[float]) -> tuple[float, float]:
+    return max(0.0, min(values) - 0.05), min(1.0, max(values) + 0.05)
+
+
+def _lines(rows: Table, names: Sequence[str], x: str) -> list[Series]:
+    lines = []
+    for i, name in enumerate(names):
+        mine = sorted(select(rows, method=name), key=lambda row: float(row[x]))
+        if mine:
+            again = i >= len(COLOURS)  # colours come round: then dashes tell them apart
+            lines.append(Series(name, column(mine, x), column(mine, "mae"), style=i, dashed=again))
+    return lines

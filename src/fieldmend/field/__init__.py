@@ -1,0 +1,1 @@
+"""The automatic field model: arrays only."""

@@ -1,0 +1,145 @@
+"""From readings to a fitted field: flags, growth to full rank, hold-outs, choice of start."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from fieldmend.core.prox import Array, Mask
+from fieldmend.field.flags import Rule, first_channels, learn, second_channels
+from fieldmend.field.holdout import draw_hidden
+from fieldmend.field.mixture import mixture_start, worth_trying
+from fieldmend.field.model import (
+    Data,
+    Field,
+    follow,
+    grow,
+    improve,
+    start_field,
+    update_factors,
+)
+from fieldmend.field.trials import Trial, judged, refitted
+
+_RANKS = (2, 6, 12)
+_HIDDEN = 0.1  # share of the readings hidden for the choice of the start
+_HOLDOUTS, _SHARE = 4, 0.15  # for the intervals: so often so many are hidden
+_BETTER = 0.97  # the other start has to lower the error on hidden readings by this factor
+
+# Readings and a field for their slots → which of them are false, and the factors without those.
+Screen = Callable[[Data, Field], tuple[Mask, Field]]
+
+
+@dataclass(frozen=True)
+class Fit:
+    """Parameters, the readings they were fitted to, what hidden readings said."""
+
+    field: Field
+    clean: Data
+    trials: list[Trial]
+    screen: Screen
+    start: str
+
+
+def fit(data: Data, seed: int) -> Fit:
+    """Fit the field model; where slots say little of each other, also from the other start."""
+    rng = np.random.default_rng(seed)
+    false, field, screen = _screened(data, rng)
+    clean = data.using(data.used & ~false)
+    hidden = draw_hidden(clean.used, ~clean.used, _HIDDEN, rng)
+    rest = clean.using(clean.used & ~hidden)
+    field = _grown(update_factors(field, rest, rng) if field.rank else field, rest, rng)
+    start = "jumps"
+    if worth_trying(data):
+        shown = data.using(data.used & ~hidden)
+        other = _from_mixture(shown, data, hidden, rng, seed)
+        if _error(other[3]) < _BETTER * _error(judged(field, rest, clean, hidden)):
+            false, field, screen, _ = other
+            # A slot that went wrong there has many flags: decided afresh, it may have few.
+            afresh = screen(data, field)[0]
+            false = np.where(afresh.sum(axis=0) < false.sum(axis=0), afresh, false)
+            clean, start = data.using(data.used & ~false), "slots"
+    field = improve(field, clean, rng, rounds=1)
+    field = update_factors(field, clean, rng, tol=1e-3, most=20)
+    return Fit(field, clean, _trials(field, clean, rng), screen, start)
+
+
+def quick_field(data: Data, seed: int) -> Field:
+    """The field model without a search for false readings and without hold-outs: for trials."""
+    return _grown(start_field(data), data, np.random.default_rng(seed))
+
+
+def _screened(data: Data, rng: np.random.Generator) -> tuple[Mask, Field, Screen]:
+    """False readings, decided twice: without a field, then against a first one."""
+    false, first = learn(first_channels(data), data.used, data.slots)
+    clean = data.using(data.used & ~false)
+    field = start_field(clean)
+    for rank in _RANKS[:-1]:
+        field = improve(grow(field, clean, _allowed(rank, data)), clean, rng, rounds=2)
+    false, second = learn(second_channels(data, field.common()), data.used, data.slots)
+    return false, field, _JumpScreen(first, second)
+
+
+@dataclass(frozen=True)
+class _JumpScreen:
+    first: Rule
+    second: Rule
+
+    def __call__(self, data: Data, field: Field) -> tuple[Mask, Field]:
+        false = self.first.apply(first_channels(data), data.used, data.slots)
+        field = follow(field, data.using(data.used & ~false), tol=3e-2, most=6)
+        channels = second_channels(data, field.common())
+        return self.second.apply(channels, data.used, data.slots), field
+
+
+@dataclass(frozen=True)
+class _DistanceScreen:
+    """Too far from the common field; the threshold closes in as the field gets cleaner."""
+
+    threshold: Array
+
+    def __call__(self, data: Data, field: Field) -> tuple[Mask, Field]:
+        false = np.zeros(data.used.shape, dtype=np.bool_)
+        for slack in (4.0, 2.0, 1.0):
+            field = follow(field, data.using(data.used & ~false), tol=3e-2, most=6)
+            off = np.abs(data.readings - field.common())
+            false = data.used & (off > slack * self.threshold[:, None])
+        return false, field
+
+
+def _allowed(rank: int, data: Data) -> int:
+    nodes, slots = map(int, data.readings.shape)
+    return max(0, min(rank, nodes // 3 if nodes >= 6 else nodes - 1, slots // 3))
+
+
+def _grown(field: Field, rest: Data, rng: np.random.Generator) -> Field:
+    field = improve(grow(field, rest, _allowed(_RANKS[-1], rest)), rest, rng, rounds=4)
+    return update_factors(field, rest, rng, tol=1e-3, most=20)
+
+
+def _from_mixture(
+    shown: Data, data: Data, hidden: Mask, rng: np.random.Generator, seed: int
+) -> tuple[Mask, Field, Screen, Trial]:
+    """The same from factors and flags found slot by slot, without the hidden readings."""
+    false, field, threshold = mixture_start(shown, data, seed=seed)
+    rest = shown.using(shown.used & ~false)
+    field = improve(field, rest, rng, rounds=3)
+    field = update_factors(field, rest, rng, tol=1e-3, most=20)
+    return false, field, _DistanceScreen(threshold), judged(field, rest, data, hidden)
+
+
+def _trials(field: Field, clean: Data, rng: np.random.Generator) -> list[Trial]:
+    """Hold-outs with the nodes' parts as they stay: errors and standard deviations fit together."""
+    out = []
+    for _ in range(_HOLDOUTS):
+        hidden = draw_hidden(clean.used, ~clean.used, _SHARE, rng)
+        rest = clean.using(clean.used & ~hidden)
+        out.append(judged(refitted(field, clean, rest, rng), rest, clean, hidden))
+    return out
+
+
+def _error(trial: Trial) -> float:
+    """Mean square error on hidden readings, the worst twentieth left out: some are anomalies."""
+    square = np.sort((trial.truth - trial.model) ** 2)
+    return float(np.sqrt(square[: max(1, int(0.95 * square.size))].mean())) if square.size else 0.0

@@ -1,0 +1,260 @@
+"""Which readings are false: they jump out and jump back.
+
+A segment of up to 80 readings is false when leaving it out explains the jumps better than keeping
+it: the log likelihood ratio of one jump across against a jump out and a jump back. A real step
+(the sun
+arrives, a door opens) costs one jump and is spared. Every channel has to agree: a node's own past
+*and* its companions.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from fieldmend.core.prox import Array, Mask
+from fieldmend.field.jumps import Index, JumpLaw, Readings, fit_jumps
+from fieldmend.field.model import Data
+
+_LONGEST = 80
+_LONGEST_END = 30  # at the ends of a record, where nothing jumps back
+_EVIDENCE = 3.0
+_DECIDED = 1.0  # beyond the evidence: what scores less still counts as a jump that happens
+_END = 4.0  # more evidence is wanted there
+_PER_READING = 0.1
+_ODD = 2.0  # a jump this much less likely than none is a candidate
+_RATES = (0.01, 0.001)  # of single false readings and of longer segments, to start from
+_ROUNDS = 3
+
+
+@dataclass(frozen=True)
+class Channel:
+    """One view of the readings, nodes × slots, and how far it may fall short of the evidence."""
+
+    values: Array
+    slack: float = 0.0
+
+
+@dataclass(frozen=True)
+class Rule:
+    """What was learnt about jumps: applied to other stretches of the same record as it is."""
+
+    laws: tuple[JumpLaw, ...]
+    rates: tuple[float, float]
+
+    def apply(self, channels: tuple[Channel, ...], used: Mask, slots: Index) -> Mask:
+        """Readings (among the used) that every channel calls false."""
+        at = Readings.where(used, slots)
+        start, length, _ = _View(channels, used, at, self.laws).segments(self.rates)
+        return _placed(~_outside(start, length, len(at.node)), used)
+
+
+def learn(channels: tuple[Channel, ...], used: Mask, slots: Index) -> tuple[Mask, Rule]:
+    """False readings, and the rule that found them.
+
+    The law of the jumps is learnt again without what was clearly false. Leaving out all that was
+    flagged would thin its tails each time, until real steps are flagged too.
+    """
+    at = Readings.where(used, slots)
+    good, rates = np.ones(len(at.node), dtype=np.bool_), _RATES
+    view = _learnt(channels, used, at, good)
+    for left in reversed(range(_ROUNDS)):
+        rule = Rule(view.laws, rates)
+        start, length, score = view.segments(rates)
+        clear = score > _DECIDED
+        before, good = good, _outside(start[clear], length[clear], len(at.node))
+        rates = _rates(length, len(at.node))
+        changed = bool((good != before).any())
+        if not left or (rates == rule.rates and not changed):
+            break
+        if changed:
+            view = _learnt(channels, used, at, good)
+    return _placed(~_outside(start, length, len(at.node)), used), rule
+
+
+def _learnt(channels: tuple[Channel, ...], used: Mask, at: Readings, good: Mask) -> _View:
+    kept = Readings(at.slot[good], at.node[good])
+    laws = tuple(fit_jumps(c.values[used][good], kept, len(used)) for c in channels)
+    return _View(channels, used, at, laws)
+
+
+def _placed(marked: Mask, used: Mask) -> Mask:
+    out = np.zeros(used.shape, dtype=np.bool_)
+    out[used] = marked
+    return out
+
+
+class _View:
+    """The readings seen by all channels' laws: whatever does not depend on the rates."""
+
+    def __init__(
+        self, channels: tuple[Channel, ...], used: Mask, at: Readings, laws: tuple[JumpLaw, ...]
+    ) -> None:
+        self.laws, self.slack = laws, [c.slack for c in channels]
+        if not len(at.node):
+            self.start = self.end = np.zeros(0, np.intp)
+            return
+        values = (c.values[used] for c in channels)
+        self.scorers = [_Scorer(v, at, law) for v, law in zip(values, laws, strict=True)]
+        self.start, self.end = _pairs(self.scorers[0].odd, at)
+        self.most = self.scorers[0].most(self.start, self.end)
+
+    def segments(self, rates: tuple[float, float]) -> tuple[Index, Index, Array]:
+        """The false segments: first reading, length, score."""
+        return _chosen(*self._candidates(rates))
+
+    def _candidates(self, rates: tuple[float, float]) -> tuple[Index, Index, Array]:
+        """Segments (first reading, length) that pass, and by how much."""
+        start, end = self.start, self.end
+        if not len(start):
+            return start, end, np.zeros(0)
+        prior = _prior(rates)[end - start]
+        evidence, most = np.full(len(start), np.inf), self.most
+        for scorer, slack in zip(self.scorers, self.slack, strict=True):
+            if scorer is not self.scorers[0]:
+                most = scorer.most(start, end)
+            # What cannot pass is dropped before it is scored: most pairs.
+            kept = most + slack + prior > 0
+            start, end, prior, evidence = start[kept], end[kept], prior[kept], evidence[kept]
+            evidence = np.minimum(evidence, scorer.score(start, end) + slack)
+        score = prior + evidence
+        kept = score > 0
+        return start[kept], (end - start)[kept], score[kept]
+
+
+def _prior(rates: tuple[float, float]) -> Array:
+    """How far a segment of each length is from being believed without evidence."""
+    length = np.arange(_LONGEST + 1)
+    # A longer segment is one long fault, or single ones side by side.
+    longer = np.maximum(np.log(rates[1]), length * np.log(rates[0]))
+    score = np.where(length == 1, np.log(rates[0]), longer)
+    out: Array = score - _PER_READING * (length - 1) - _EVIDENCE
+    return out
+
+
+class _Scorer:
+    """Log likelihood ratios of segments in one channel; boundary i is before reading i."""
+
+    def __init__(self, values: Array, at: Readings, law: JumpLaw) -> None:
+        self.values, self.at, self.law, self.inner = values, at, law, at.inner
+        jump = np.where(self.inner, np.diff(values, prepend=0.0, append=0.0), 0.0)
+        gap = np.where(self.inner, np.diff(at.slot, prepend=0, append=0), 1)
+        node = np.append(at.node, at.node[-1])
+        self.log_width = np.log(law.width)
+        self.highest = law.highest()
+        density = law.log_density(jump, gap, node)
+        none = law.log_density(np.zeros_like(jump), gap, node)
+        self.loss = np.where(self.inner, -density, 0.0)
+        self.odd = ~self.inner | (none - density > _ODD)
+        # Within a segment, a jump that only a second false reading explains.
+        again = np.maximum(self.loss - self.log_width + np.log(_RATES[0]), 0.0) * self.inner
+        self.within = np.concatenate([[0.0], np.cumsum(again)])
+
+    def score(self, start: Index, end: Index) -> Array:
+        """Evidence that readings start … end − 1 are false."""
+        both = self.inner[start] & self.inner[end]
+        across: Array = np.empty(len(start))
+        i, j = start[both], end[both]
+        gap = self.at.slot[j] - self.at.slot[i - 1]
+        jump = self.values[j] - self.values[i - 1]
+        across[both] = self.law.log_density(jump, gap, self.at.node[i])
+        across[~both] = self._at_end(start[~both], end[~both]) - _END
+        return self._jumps(start, end) + across
+
+    def most(self, start: Index, end: Index) -> Array:
+        """What `score` is at the most: as if there were no jump across the segment."""
+        both = self.inner[start] & self.inner[end]
+        return self._jumps(start, end) + np.where(both, self.highest[self.at.node[start]], np.inf)
+
+    def _jumps(self, start: Index, end: Index) -> Array:
+        inside = self.within[end] - self.within[start + 1]
+        out: Array = self.loss[start] + self.loss[end] + inside - self.log_width
+        return out
+
+    def _at_end(self, start: Index, end: Index) -> Array:
+        """With nothing on one side: how much less usual the level inside is than that outside."""
+        last = len(self.values) - 1
+        first = self.inner[end]  # the record begins with the segment, readings follow
+        inside = np.where(first, np.minimum(end, last + 1) - 1, start)
+        outside = np.where(first, np.minimum(end, last), np.maximum(start - 1, 0))
+        node = self.at.node[start]
+        levels = self.law.log_level(self.values[outside], node)
+        out: Array = levels - self.law.log_level(self.values[inside], node)
+        return out
+
+
+def _pairs(odd: Mask, at: Readings) -> tuple[Index, Index]:
+    """Pairs of odd boundaries of one node, at most 80 readings apart (30 at an end)."""
+    place, inner = np.flatnonzero(odd), at.inner
+    starts, ends = [], []
+    for k in range(1, _LONGEST + 1):
+        i, j = place[:-k], place[k:]
+        near = j - i <= _LONGEST
+        if not near.any():
+            break
+        i, j = i[near], j[near]
+        one_node = at.node[i] == at.node[j - 1]
+        ends_here = inner[i].astype(int) + inner[j]
+        allowed = (ends_here == 2) | ((ends_here == 1) & (j - i <= _LONGEST_END))
+        starts.append(i[one_node & allowed])
+        ends.append(j[one_node & allowed])
+    if not starts:
+        return np.zeros(0, np.intp), np.zeros(0, np.intp)
+    return np.concatenate(starts), np.concatenate(ends)
+
+
+def _chosen(start: Index, length: Index, score: Array) -> tuple[Index, Index, Array]:
+    """The segments with the largest total score that leave a reading between them."""
+    if not len(start):
+        return start, length, score
+    order = np.argsort(start + length, kind="stable")
+    start, length, score = start[order], length[order], score[order]
+    # The last segment that ends before the one at hand starts, a good reading between.
+    before = np.searchsorted(start + length, start - 1, side="right")
+    total, take, best = [0.0], [], 0.0
+    for own, b in zip(score.tolist(), before.tolist(), strict=True):
+        with_it = own + total[b]
+        take.append(with_it > best)
+        if with_it > best:
+            best = with_it
+        total.append(best)
+    chosen, i = [], len(take)
+    while i:
+        if take[i - 1]:
+            chosen.append(i - 1)
+            i = int(before[i - 1])
+        else:
+            i -= 1
+    kept = np.array(chosen[::-1], dtype=np.intp)
+    return start[kept], length[kept], score[kept]
+
+
+def _outside(start: Index, length: Index, count: int) -> Mask:
+    edge = np.zeros(count + 1, dtype=np.intp)
+    np.add.at(edge, start, 1)
+    np.add.at(edge, start + length, -1)
+    out: Mask = np.cumsum(edge[:-1]) == 0
+    return out
+
+
+def _rates(length: Index, count: int) -> tuple[float, float]:
+    """How often segments begin, by experience; never less than a little."""
+    single, longer = int((length == 1).sum()), int((length > 1).sum())
+    return (
+        min(0.1, (single + 1.0) / (count + 100.0)),
+        min(0.02, (longer + 0.2) / (count + 200.0)),
+    )
+
+
+def first_channels(data: Data) -> tuple[Channel, ...]:
+    """Before any field is known: a node's own past and its distance to the slot's median."""
+    middle = np.zeros(data.readings.shape[1])
+    heard = data.used.any(axis=0)
+    middle[heard] = np.nanmedian(np.where(data.used, data.readings, np.nan)[:, heard], axis=0)
+    return Channel(data.readings), Channel(data.readings - middle)
+
+
+def second_channels(data: Data, common: Array) -> tuple[Channel, ...]:
+    """With a field at hand: the departure from it decides, the node's own past may object."""
+    return Channel(data.readings - common), Channel(data.readings, slack=6.0)

@@ -1,0 +1,165 @@
+"""Hidden readings, shaped like the real gaps: what error bars and choices are made of."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fieldmend.core.prox import Array, Mask
+
+Index = NDArray[np.intp]
+
+_SINGLE = 0.25  # of the hidden readings: they are many witnesses anyway, runs are few
+_COMPANY = 0.15  # of the nodes more silent there than here: from then on company is copied
+
+
+@dataclass(frozen=True)
+class Holdout:
+    """Readings that were hidden and estimated without themselves; one entry each.
+
+    ``rows`` and ``columns`` are slot and node, ``gap`` the length in slots of the run without
+    readings that the hidden one lay in. The bounds come from quantiles of the other hold-outs.
+    """
+
+    rows: Index
+    columns: Index
+    truth: Array
+    estimate: Array
+    lower: Array
+    upper: Array
+    gap: Index
+
+    def kept(self, which: Mask) -> Holdout:
+        """Some of the hidden readings."""
+        return Holdout(*(array[which] for array in vars(self).values()))
+
+
+def draw_hidden(used: Mask, lost: Mask, share: float, rng: np.random.Generator) -> Mask:
+    """Choose about `share` of the used readings: some single, most in runs copied from real gaps.
+
+    ``lost`` marks the entries to be recovered. A run takes its length from a real gap, and where
+    many more nodes were silent during that gap than are during the run, some of those fall silent
+    too: who loses its company in its gaps shall lose it in its hold-outs. At least two readings of
+    every node stay.
+    """
+    total = share * used.sum()
+    start, length = runs_of(lost)
+    long = length > 1
+    singles = _SINGLE * total if long.any() else total
+    hidden: Mask = used & (rng.random(used.shape) < singles / max(used.sum(), 1))
+    if long.any():
+        hidden |= used & _copied(lost, start[long], length[long], total - singles, rng)
+    left = (used & ~hidden).sum(axis=1)
+    hidden[left < 2] = False
+    return hidden
+
+
+def _copied(
+    lost: Mask, start: Index, length: Index, wanted: float, rng: np.random.Generator
+) -> Mask:
+    """Real gaps at other nodes and times, until about `wanted` readings are hidden."""
+    nodes, slots = lost.shape
+    length = np.minimum(length, max(slots // 3, 1))
+    rate = max(1.0 - float(lost.mean()), 1e-3)
+    count = int(np.ceil(wanted / (rate * length.mean()))) + 1
+    gap = rng.integers(len(length), size=count)
+    node, there, size = rng.integers(nodes, size=count), start[gap], length[gap]
+    here = (rng.random(count) * (slots - size + 1)).astype(np.intp)
+    silent = np.append(0, np.cumsum(lost.sum(axis=0)))
+    missing = (silent[there + size] - silent[there] - silent[here + size] + silent[here]) / size
+    lonely = missing > _COMPANY * nodes
+    spent = np.cumsum(size * (rate + missing * lonely))
+    last = int(np.searchsorted(spent, wanted)) + 1
+    out = _marked(lost.shape, node[:last], here[:last], size[:last])
+    for k in np.flatnonzero(lonely[:last]):
+        then, now = slice(there[k], there[k] + size[k]), slice(here[k], here[k] + size[k])
+        out[:, now] |= _fallen_silent(lost[:, then], lost[:, now], rng)
+    return out
+
+
+def _marked(shape: tuple[int, ...], node: Index, start: Index, length: Index) -> Mask:
+    """True in these runs."""
+    nodes, slots = shape
+    edges = np.zeros((nodes, slots + 1), dtype=np.int32)
+    np.add.at(edges, (node, start), 1)
+    np.add.at(edges, (node, start + length), -1)
+    out: Mask = np.cumsum(edges[:, :-1], axis=1) > 0
+    return out
+
+
+def _fallen_silent(then: Mask, now: Mask, rng: np.random.Generator) -> Mask:
+    """Of those silent then and heard now, so many as make the run as lonely as the gap."""
+    able = then & ~now
+    missing = then.sum(axis=0) - now.sum(axis=0)
+    out: Mask = able & (rng.random(able.shape) * able.sum(axis=0) < missing)
+    return out
+
+
+def runs_of(lost: Mask) -> tuple[Index, Index]:
+    """First slot and length of all runs of lost entries, nodes × slots."""
+    padded = np.zeros((lost.shape[0], lost.shape[1] + 2), dtype=np.int8)
+    padded[:, 1:-1] = lost
+    edge = np.diff(padded, axis=1)
+    start = np.nonzero(edge == 1)[1]
+    return start, np.nonzero(edge == -1)[1] - start
+
+
+def distances(used: Mask, slots: Index) -> tuple[Array, Array]:
+    """Slots back to the node's last used reading and ahead to its next; infinite without one."""
+    number = slots.astype(np.float64)
+    last = np.maximum.accumulate(np.where(used, number, -np.inf), axis=1)
+    following = np.minimum.accumulate(np.where(used, number, np.inf)[:, ::-1], axis=1)[:, ::-1]
+    return number - last, following - number
+
+
+def remoteness(back: Array, ahead: Array) -> Array:
+    """d₁d₂/(d₁ + d₂): how far an entry is from its node's own readings on both sides."""
+    with np.errstate(invalid="ignore", divide="ignore"):
+        both = back * ahead / (back + ahead)
+    both = np.where(np.isinf(back), ahead, np.where(np.isinf(ahead), back, both))
+    out: Array = np.where(np.isfinite(both), both, 1e9)
+    return np.where((back == 0) | (ahead == 0), 0.0, out)
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """How many model standard deviations hold the level, as a function of remoteness."""
+
+    centres: Array  # log remoteness
+    factor: Array
+
+    def at(self, remote: Array) -> Array:
+        """The factor for entries of this remoteness."""
+        out: Array = np.interp(np.log(np.maximum(remote, 0.25)), self.centres, self.factor)
+        return out
+
+
+_BINS, _PER_BIN = 16, 150
+
+
+def calibrate(z: Array, remote: Array, run: Index, level: float) -> Calibration:
+    """Split conformal: quantiles of |error|/sd of hidden readings, in bins of remoteness.
+
+    Anomalies that nobody flagged are among the hidden and widen the intervals; leaving out the
+    largest errors would leave out the estimate's own mistakes too.
+    """
+    if z.size < 5:
+        return Calibration(np.zeros(1), np.full(1, 3.0))
+    order = np.argsort(remote, kind="stable")
+    z, run, log_remote = z[order], run[order], np.log(np.maximum(remote[order], 0.25))
+    bins = int(np.clip(z.size // _PER_BIN, 1, _BINS))
+    parts = np.array_split(np.arange(z.size), bins)
+    centres = np.array([log_remote[p].mean() for p in parts])
+    factor = np.array([_upper_quantile(z[p], run[p], level) for p in parts])
+    return Calibration(centres, factor)
+
+
+def _upper_quantile(z: Array, run: Index, level: float) -> float:
+    """The conformal order statistic; readings hidden in one run count as one witness."""
+    witnesses = len(np.unique(run))
+    share = level * (1.0 + 1.0 / witnesses)
+    if share > 1.0:
+        return float(z.max()) * 1.1
+    return float(np.quantile(z, share, method="higher"))

@@ -1,0 +1,72 @@
+"""The safety net: where hidden readings prefer something simpler than the model, lean towards it.
+
+Far from a node's own readings its own part may have been carried too far: there the common field
+alone may be better. Near them a straight line may be.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from fieldmend.core.prox import Array, Mask
+from fieldmend.field.jumps import Index
+
+_EDGES = (0.75, 2.0, 8.0, 30.0)  # of remoteness
+_FEW = 60  # hidden readings below which nothing is decided
+_SURE = 1.0  # standard errors that a mixture has to win by; how much it counts grows from there
+
+
+@dataclass(frozen=True)
+class Lean:
+    """How much of something simpler to mix in, by remoteness."""
+
+    weight: Array
+
+    def at(self, remote: Array) -> Array:
+        """Its weight at entries of this remoteness."""
+        out: Array = self.weight[np.searchsorted(_EDGES, remote)]
+        return out
+
+    def mix(self, model: Array, simple: Array, remote: Array) -> Array:
+        """The estimate; where there is nothing simpler (NaN), the model's."""
+        there = np.isfinite(simple)
+        weight = np.where(there, self.at(remote), 0.0)
+        out: Array = model + weight * (np.where(there, simple, 0.0) - model)
+        return out
+
+
+def choose_lean(truth: Array, model: Array, simple: Array, remote: Array, run: Index) -> Lean:
+    """Least-squares weights in [0, 1] per class of remoteness; 0 unless clearly better."""
+    group = np.searchsorted(_EDGES, remote)
+    weight = np.zeros(len(_EDGES) + 1)
+    for k in range(len(weight)):
+        here = (group == k) & np.isfinite(simple)
+        if here.sum() >= _FEW:
+            weight[k] = _weight(truth[here] - model[here], simple[here] - model[here], run[here])
+    return Lean(weight)
+
+
+def _weight(error: Array, towards: Array, run: Index) -> float:
+    # A few gross errors must not decide.
+    bound = 4.0 * float(np.quantile(np.abs(error), 0.95))
+    error = np.clip(error, -bound, bound)
+    curve = float(towards @ towards)
+    best = min(1.0, max(0.0, float(error @ towards) / curve)) if curve > 0 else 0.0
+    gain = error**2 - (error - best * towards) ** 2
+    # Readings hidden in one run are one witness.
+    gains = np.bincount(np.unique(run, return_inverse=True)[1], gain)
+    doubt = float(np.sqrt(((gains - gains.mean()) ** 2).sum()))
+    sure = float(gain.sum()) / doubt if doubt > 0 else 0.0
+    return best * (1.0 - 1.0 / sure**2) if sure > _SURE else 0.0
+
+
+def lines(readings: Array, used: Mask) -> Array:
+    """A straight line between each node's own readings, nodes × slots; NaN without any."""
+    slots = np.arange(used.shape[1])
+    out = np.full(readings.shape, np.nan)
+    for n, seen in enumerate(used):
+        if seen.any():
+            out[n] = np.interp(slots, slots[seen], readings[n, seen])
+    return out

@@ -1,0 +1,249 @@
+"""From records to the grid: the slot length, and one value per node and slot.
+
+Slots are anchored to 1970 UTC, closed on the left, labelled by their left edge.
+"""
+
+import math
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from fieldmend.errors import InputError
+from fieldmend.grid import Grid
+from fieldmend.records.gridding import filling
+from fieldmend.records.gridding.filling import VALUES, Array, Frame
+from fieldmend.records.gridding.ordering import median_step
+from fieldmend.records.gridding.twins import twins
+from fieldmend.records.sources.stage import one
+from fieldmend.records.table.clock import stamped
+from fieldmend.text import shown
+
+if TYPE_CHECKING:
+    from fieldmend.records.reading import Records
+
+SECOND = 1_000_000
+UNITS = {
+    "us": 1, "µs": 1, "ms": 1000, "s": SECOND, "sec": SECOND, "second": SECOND, "seconds": SECOND,
+    "m": 60 * SECOND, "min": 60 * SECOND, "minute": 60 * SECOND, "minutes": 60 * SECOND,
+    "h": 3600 * SECOND, "hour": 3600 * SECOND, "hours": 3600 * SECOND,
+    "d": 86400 * SECOND, "day": 86400 * SECOND, "days": 86400 * SECOND,
+}  # fmt: skip
+# Lengths that people set: a step within a tenth of one of them is meant to be it.
+ROUND: list[int] = sorted(
+    [m * 1000 * 10**k for k in range(3) for m in (1, 2, 5)]
+    + [m * SECOND for m in (1, 2, 5, 10, 15, 20, 30)]
+    + [m * 60 * SECOND for m in (1, 2, 3, 5, 10, 15, 20, 30)]
+    + [m * 3600 * SECOND for m in (1, 2, 3, 4, 6, 8, 12, 24)]
+)
+LONGEST = 10_000 * 365 * 86400 * SECOND
+SLACK = 0.1
+MAX_STRETCH = 50
+SPARSE = 0.2
+STEPS_FROM = 1_000_000  # rows that the slot length is found from
+MOST_ASSUMED = 10_000  # slots, where the readings do not say how long one is
+
+
+def build(records: "Records", slot: Any, slot_value: str, seed: int) -> Grid:
+    """The grid of the records."""
+    if slot_value not in VALUES:
+        raise InputError(f"slot_value={shown(slot_value)!r}", hint="One of " + ", ".join(VALUES))
+    row = one(records.con, "SELECT min(t), max(t), count(*) FROM used")
+    low, high, rows = (int(cell) for cell in row)
+    length, said = (
+        (microseconds(slot), "given") if slot is not None else found(records, low, high, rows)
+    )
+    slots = high // length - low // length + 1
+    frame = Frame(low // length * length, length, slots, len(records.nodes))
+    _refuse_stretch(records, frame, low, high)
+    values, notes = filling.arrays(
+        records.conditions, frame, rows * (frame.nodes if records.matrix else 1)
+    )
+    counts = _fill(records, values, frame, slot_value, seed)
+    origin = replace(
+        records.origin,
+        notes=(*records.origin.notes, f"slot {in_words(length)}, {said}", *notes),
+        warnings=(
+            *records.origin.warnings,
+            *_sparse(max(counts.values()), frame),
+            *twins(values, records.nodes),
+        ),
+    )
+    return Grid(
+        values=values,
+        nodes=records.nodes,
+        times=frame.start + length * np.arange(frame.slots, dtype=np.int64),
+        slot=length,
+        places=records.places,
+        units=records.units,
+        origin=origin,
+    )
+
+
+def _fill(
+    records: "Records", values: dict[str, Array], frame: Frame, slot_value: str, seed: int
+) -> dict[str, int]:
+    """Fill the arrays; how many readings each condition has in the grid."""
+    width = len(records.nodes) if records.matrix else 1 if records.long else len(values)
+    counts = dict.fromkeys(values, 0)
+    for low, high in filling.stretches(records.con, "used", frame, -(-width // 4)):
+        found = _rows(records, frame, low, high, width)
+        t, node = found["t"], found["id"]
+        key = filling.shuffled(t, node, seed) if slot_value == "random" else t
+        base = ((t - frame.start) // frame.slot - low) * frame.nodes
+        cells = (high - low) * frame.nodes
+        for name, seen, cell, v in _series(records, found, base):
+            block = np.full(cells, np.nan)
+            if len(v):
+                block = VALUES[slot_value](cell, v, key[seen], cells)
+            counts[name] += int(np.count_nonzero(~np.isnan(block)))
+            values[name][low:high] = block.reshape(-1, frame.nodes)
+    return counts
+
+
+def _rows(records: "Records", frame: Frame, low: int, high: int, width: int) -> dict[str, Array]:
+    """The rows of a stretch of slots, nodes and kinds as numbers."""
+    kind = "kind_id, " if records.long else ""
+    picked = ", ".join(f"v{i}" for i in range(width))
+    join = " JOIN kind_label USING (kind)" if records.long else ""
+    arrays = records.con.execute(
+        f"SELECT id, {kind}t, {picked} FROM used JOIN label USING (node){join} "
+        "WHERE t >= $low AND t < $high",
+        {"low": frame.start + low * frame.slot, "high": frame.start + high * frame.slot},
+    ).fetchnumpy()
+    return {
+        name: np.ma.filled(array, np.nan) if name[0] == "v" else np.asarray(array)
+        for name, array in arrays.items()
+    }
+
+
+def _series(
+    records: "Records", found: dict[str, Array], base: Array
+) -> Iterator[tuple[str, Array | slice, Array, Array]]:
+    """Per condition: the rows that have a reading of it, their cells, and the readings."""
+    if records.matrix:  # every column is a node
+        readings = np.stack([found[f"v{i}"] for i in range(len(records.nodes))], axis=1)
+        seen, node = np.nonzero(~np.isnan(readings))
+        yield records.conditions[0], seen, base[seen] + node, readings[seen, node]
+        return
+    cell = base + found["id"]
+    for i, name in enumerate(records.conditions):
+        v = found["v0" if records.long else f"v{i}"]
+        there = ~np.isnan(v)
+        if records.long:
+            there &= found["kind_id"] == records.kinds[name]
+        if there.all():
+            yield name, slice(None), cell, v
+        else:
+            seen = np.flatnonzero(there)
+            yield name, seen, cell[seen], v[seen]
+
+
+def microseconds(slot: Any) -> int:
+    """A slot length in microseconds.
+
+    Examples
+    --------
+    >>> microseconds("5min"), microseconds(30), microseconds("1.5 h")
+    (300000000, 30000000, 5400000000)
+    """
+    if isinstance(slot, timedelta):
+        length = slot / timedelta(microseconds=1)
+    elif isinstance(slot, np.timedelta64):
+        length = float(slot / np.timedelta64(1, "us"))
+    elif isinstance(slot, str):
+        parsed = re.fullmatch(r"\s*(\d+\.?\d*|\.\d+)?\s*([a-zµ]*)\s*", slot.casefold())
+        unit = UNITS.get(parsed[2] or "s") if parsed and (parsed[1] or parsed[2]) else None
+        length = float(parsed[1] or 1) * unit if parsed and unit else math.nan
+    else:
+        try:
+            length = float(slot) * SECOND
+        except (TypeError, ValueError):
+            length = math.nan
+    if not 1 <= length <= LONGEST:
+        raise InputError(f"slot {shown(slot)!r} is no length of time", hint="Write 30s, 5min or 1h")
+    return round(length)
+
+
+def in_words(length: int) -> str:
+    """A length of time for people.
+
+    Examples
+    --------
+    >>> in_words(300_000_000), in_words(31_000_000), in_words(1500)
+    ('5 min', '31 s', '1.5 ms')
+    """
+    for unit in ("d", "h", "min", "s"):
+        if length % UNITS[unit] == 0 and length // UNITS[unit] < 1000:
+            return f"{length // UNITS[unit]} {unit}"
+    if length >= UNITS["d"]:
+        return f"{length / UNITS['d']:.4g} d"
+    return f"{length / SECOND:g} s" if length > SECOND else f"{length / 1000:g} ms"
+
+
+def found(records: "Records", low: int, high: int, rows: int) -> tuple[int, str]:
+    """The slot length: the median over nodes of the median step between a node's readings."""
+    step = None
+    if rows > STEPS_FROM:  # a stretch of time that holds enough
+        start = low + (high - low) * 2 // 5
+        step = _step(records, start, start + (high - low) * STEPS_FROM // rows)
+    if step is None:
+        step = _step(records, low, high)
+    if step is None:
+        return _assumed(high - low), "taken for want of two readings of one node"
+    near = min(ROUND, key=lambda length: abs(math.log(length / step)))
+    length = near if abs(near / step - 1) <= SLACK else _three_digits(step)
+    return length, f"found: a node's readings come every {in_words(_three_digits(step))} (median)"
+
+
+def _assumed(span: int) -> int:
+    """A minute, or longer where the few readings are years apart: no grid of nothing but gaps."""
+    longer = (length for length in ROUND if length >= 60 * SECOND and length * MOST_ASSUMED >= span)
+    return next(longer, ROUND[-1])
+
+
+def _step(records: "Records", low: int, high: int) -> int | None:
+    kind, join = ("", "")
+    if records.long:
+        kind, join = f" * {len(records.kinds)} + kind_id", " JOIN kind_label USING (kind)"
+    rows = records.con.execute(
+        f"SELECT id{kind} AS series, t FROM used JOIN label USING (node){join} "
+        f"WHERE t BETWEEN $low AND $high LIMIT {2 * STEPS_FROM}",
+        {"low": low, "high": high},
+    ).fetchnumpy()
+    return median_step(np.asarray(rows["series"]), np.asarray(rows["t"]))
+
+
+def _three_digits(step: float) -> int:
+    scale = 10 ** max(0, math.floor(math.log10(step)) - 2)
+    return int(max(1, round(step / scale) * scale))
+
+
+def _refuse_stretch(records: "Records", frame: Frame, low: int, high: int) -> None:
+    row = one(
+        records.con,
+        "SELECT median(span) FROM (SELECT max(t) - min(t) AS span FROM used GROUP BY node "
+        "HAVING count(*) > 1)",
+    )
+    median = 0.0 if row[0] is None else float(row[0])
+    if median and high - low > MAX_STRETCH * max(median, frame.slot):
+        raise InputError(
+            f"the times go from {stamped(low)} to {stamped(high)}, over {MAX_STRETCH} times what "
+            f"half of the nodes span ({in_words(_three_digits(median))}): a clock may be wrong",
+            file=records.origin.files[0].name,
+            hint="Take out the rows that are far off, or hand the parts in one after the other",
+        )
+
+
+def _sparse(most: int, frame: Frame) -> list[str]:
+    best = most / (frame.slots * frame.nodes)
+    if best >= SPARSE or frame.slots < 2:
+        return []
+    longer = next((n for n in ROUND if n * best >= frame.slot), ROUND[-1])
+    return [
+        f"slots of {in_words(frame.slot)} hold a reading in {best:.1%} of cells, fewer than one in "
+        f"5; try slot={in_words(longer).replace(' ', '')!r}"
+    ]

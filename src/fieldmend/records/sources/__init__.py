@@ -1,0 +1,1 @@
+"""Any source as a relation that DuckDB can read."""

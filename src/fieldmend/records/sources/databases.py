@@ -1,0 +1,124 @@
+"""Tables and queries of SQLite and PostgreSQL, in batches of text."""
+
+import re
+import sqlite3
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from fieldmend.errors import InputError
+from fieldmend.records.sources.stage import BATCH, SAMPLED, Stage, quoted
+from fieldmend.text import shown
+
+
+def sqlite(path: Path, name: str, table: str | None, query: str | None) -> Stage:
+    """A table or query of an SQLite file, opened read-only."""
+    con = sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)
+    try:
+        cursor = con.execute(query or _sqlite_select(con, name, table))
+    except (sqlite3.Error, sqlite3.Warning) as error:  # two statements in one are a Warning
+        con.close()
+        raise InputError(f"SQLite says: {shown(error)}", file=name) from error
+    if cursor.description is None:
+        con.close()
+        raise InputError("the query gives no rows", file=name, hint="Write a SELECT")
+    names = [column[0] for column in cursor.description]
+    words = f"SQLite, {'a query' if query else 'one table'}"
+    return _batched(name, names, cursor, words, con, sqlite3.Error)
+
+
+def _sqlite_select(con: sqlite3.Connection, name: str, table: str | None) -> str:
+    rows = con.execute(
+        "SELECT name FROM sqlite_master WHERE type IN ('table', 'view') "
+        "AND name NOT LIKE 'sqlite_%' ORDER BY name"
+    )
+    return f"SELECT * FROM {quoted(_one_table([row[0] for row in rows], name, table))}"
+
+
+def _one_table(tables: Sequence[str], name: str, table: str | None) -> str:
+    listed = ", ".join(shown(t) for t in tables[:20]) or "none"
+    if table is None:
+        if len(tables) == 1:
+            return tables[0]
+        raise InputError(
+            f"it has {len(tables)} tables: {listed}",
+            file=name,
+            hint="Name one with table= (--table), or give a query=",
+        )
+    if table not in tables:
+        raise InputError(
+            f"it has no table {shown(table)!r}; found: {listed}",
+            file=name,
+            hint="Name one of these with table= (--table)",
+        )
+    return table
+
+
+def postgres(address: str, table: str | None, query: str | None) -> Stage:
+    """A table or query of PostgreSQL, through a cursor on the server; read-only."""
+    name = re.sub(r"//[^@/]*@", "//", address).split("?")[0]  # no password in a report
+    try:
+        import psycopg
+    except ImportError as error:
+        raise InputError(
+            "reading PostgreSQL needs psycopg", hint="pip install 'fieldmend[postgres]'"
+        ) from error
+    if table is None and query is None:
+        raise InputError("no table was named", file=name, hint="Give table= or query=")
+    try:
+        con = psycopg.connect(address, client_encoding="utf8")
+    except psycopg.Error as error:
+        raise InputError(f"PostgreSQL says: {shown(error)}", file=name) from error
+    con.read_only = True
+    cursor = con.cursor(name="fieldmend")
+    try:
+        cursor.itersize = BATCH
+        if query is not None:
+            cursor.execute(query.encode())
+        else:
+            parts = [quoted(part) for part in str(table).split(".")]
+            cursor.execute(f"SELECT * FROM {'.'.join(parts)}".encode())
+    except psycopg.Error as error:
+        cursor.close()
+        con.close()
+        raise InputError(f"PostgreSQL says: {shown(error)}", file=name) from error
+    names = [column.name for column in cursor.description or ()]
+    words = f"PostgreSQL, {'a query' if query else 'one table'}"
+    return _batched(name, names, cursor, words, con, psycopg.Error)
+
+
+def _batched(  # noqa: PLR0917 - one call, what it needs
+    name: str, names: list[str], cursor: Any, words: str, con: Any, trouble: type[Exception]
+) -> Stage:
+    def fetched() -> Any:
+        try:
+            return cursor.fetchmany(BATCH)
+        except trouble as error:
+            close()
+            raise InputError(f"the database says: {shown(error)}", file=name) from error
+
+    def batches() -> Iterator[list[Any]]:
+        rows = first
+        while rows:
+            yield [as_text(column) for column in zip(*rows, strict=True)]
+            rows = fetched()
+
+    def close() -> None:
+        cursor.close()
+        con.close()
+
+    first = fetched()
+    stage = Stage(name, names, batches=batches(), kinds=["text"] * len(names), words=words)
+    stage.close = close
+    stage.sample = [[None if c is None else str(c) for c in row] for row in first[:SAMPLED]]
+    stage.stem = name.rsplit("/", 1)[-1].split(".")[0]
+    return stage
+
+
+def as_text(column: Sequence[Any]) -> Any:
+    """A column as text, exact: Python writes a float so that it reads back the same."""
+    out = np.empty(len(column), dtype=object)
+    out[:] = [None if cell is None else str(cell) for cell in column]
+    return out

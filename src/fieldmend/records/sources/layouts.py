@@ -1,0 +1,160 @@
+"""Layouts that have rules of their own: IntelLab, NDBC, ERDDAP, TOA5, InfluxDB."""
+
+import csv
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from fieldmend.records.sources.dialect import BLANKS, Dialect, decimal_mark, split
+from fieldmend.records.sources.text import Text
+from fieldmend.records.table.columns import TIME
+
+INTELLAB = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(\.\d+)? \d+ \d*( [-\d.eE]*){0,4}\s*")
+MOTE_PLACE = re.compile(r"\s*[^\s,;:|]+(\s+[-+]?\d+\.?\d*){2,3}\s*")
+# NDBC's codes for "no reading", by column: 99 is a good wind direction and a good pressure trend.
+NDBC_MISSING = {
+    **dict.fromkeys(["WDIR", "MWD", "WD"], (999.0,)),
+    **dict.fromkeys(["PRES", "BAR"], (9999.0,)),
+    **dict.fromkeys(["ATMP", "WTMP", "DEWP"], (999.0, 9999.0)),
+    **dict.fromkeys(
+        ["WSPD", "GST", "WVHT", "DPD", "APD", "VIS", "TIDE", "PTDY"], (99.0, 999.0, 9999.0)
+    ),
+}
+
+
+@dataclass(frozen=True)
+class Layout:
+    """A file's dialect, with what its layout knows beyond the columns."""
+
+    name: str
+    dialect: Dialect
+    units: dict[str, str] = field(default_factory=dict)
+    node: str | None = None
+    missing: dict[str, tuple[float, ...]] = field(default_factory=dict)
+    time: tuple[str, ...] = ()
+    zone: str = ""
+    """Said of the time where the layout fixes it; empty if the stamps speak for themselves."""
+    line_column: bool = False
+    """The first column holds the line in the file handed in."""
+    places: bool = False
+    """Positions of nodes, no readings."""
+
+
+def recognise(text: Text, work: Path) -> Layout | None:
+    """The layout of a text file, or None for a plain one."""
+    lines = text.head
+    body = [line for line in lines if line.strip()]
+    if not body:
+        return None
+    for rule in (_toa5, _influx, _ndbc, _intellab, _mote_places, _erddap):
+        layout = rule(text, body, work)
+        if layout is not None:
+            return layout
+    return None
+
+
+def _intellab(text: Text, body: Sequence[str], work: Path) -> Layout | None:
+    if not all(INTELLAB.fullmatch(line) for line in body[:3]):
+        return None
+    header = ("date", "time", "epoch", "moteid", "temperature", "humidity", "light", "voltage")
+    units = {"temperature": "°C", "humidity": "%", "light": "lux", "voltage": "V"}
+    return Layout("IntelLab", Dialect(" ", header, 0), units)
+
+
+def _mote_places(text: Text, body: Sequence[str], work: Path) -> Layout | None:
+    if not all(MOTE_PLACE.fullmatch(line) for line in body):
+        return None
+    header = ("node", "x", "y", "z")[: len(body[0].split())]
+    return Layout("positions", Dialect(BLANKS, header, 0), places=True)
+
+
+def _ndbc(text: Text, body: Sequence[str], work: Path) -> Layout | None:
+    names = body[0].lstrip("#").split()
+    if names[:4] not in (["YY", "MM", "DD", "hh"], ["YYYY", "MM", "DD", "hh"]):
+        return None
+    time = 5 if names[4:5] == ["mm"] else 4
+    second = body[1].split() if len(body) > 1 and body[1].startswith("#") else []
+    units = dict(zip(names[time:], second[time:], strict=False))
+    skip = text.head.index(body[1] if second else body[0]) + 1
+    header = ("year", "month", "day", "hour", "minute")[:time] + tuple(names[time:])
+    stem = Path(text.name).name.split(".")[0]
+    station = re.fullmatch(r"([a-z0-9]{5})h\d{4}", stem, re.IGNORECASE)
+    return Layout(
+        "NDBC standard text",
+        Dialect(BLANKS, header, skip),
+        units,
+        node=(station[1] if station else stem).upper(),
+        missing={name: NDBC_MISSING[name] for name in names if name in NDBC_MISSING},
+        time=header[:time],
+        zone="UTC, as NDBC says",
+    )
+
+
+def _toa5(text: Text, body: Sequence[str], work: Path) -> Layout | None:
+    first = split(body[0], ",")
+    if first[0].strip('"﻿ ') != "TOA5" or len(body) < 4:
+        return None
+    header = tuple(split(body[1], ","))
+    units = {n: u for n, u in zip(header, split(body[2], ","), strict=False) if u.strip()}
+    skip = text.head.index(body[3]) + 1
+    node = first[1] if len(first) > 1 and first[1] else None
+    return Layout("Campbell TOA5", Dialect(",", header, skip), units, node=node)
+
+
+def _erddap(text: Text, body: Sequence[str], work: Path) -> Layout | None:
+    if len(body) < 2:
+        return None
+    header = tuple(cell.strip() for cell in split(body[0].lstrip("﻿"), ","))
+    second = [cell.strip() for cell in split(body[1], ",")]
+    if len(second) != len(header) or "time" not in header or second[header.index("time")] != "UTC":
+        return None
+    units = {n: u for n, u in zip(header, second, strict=True) if u and n.casefold() not in TIME}
+    skip = text.head.index(body[1]) + 1
+    rows = [split(line, ",") for line in body[2:200]]
+    return Layout("ERDDAP", Dialect(",", header, skip, decimal_mark(rows, ",")), units)
+
+
+def _influx(text: Text, body: Sequence[str], work: Path) -> Layout | None:
+    if not body[0].lstrip("﻿").startswith(("#group", "#datatype", "#default")):
+        return None
+    header = _influx_names(text)
+    out = work / f"influx-{len(list(work.iterdir()))}"
+    _flatten_influx(text, header, out)
+    text.path, text.encoding, text.rewrite, text.quotes = out, "utf-8", False, True
+    return Layout("InfluxDB annotated CSV", Dialect(",", ("", *header), 1), line_column=True)
+
+
+def _influx_rows(text: Text) -> "list[tuple[int, list[str]]]":
+    with text.path.open("r", encoding=text.encoding, errors="replace", newline="") as file:
+        reader = csv.reader(file)
+        return [(reader.line_num, row) for row in reader]
+
+
+def _influx_names(text: Text) -> list[str]:
+    names: dict[str, None] = {}
+    after = True
+    for _, row in _influx_rows(text):
+        if not row or row[0].startswith("#"):
+            after = True
+        elif after:
+            names.update(dict.fromkeys(row[1:]))
+            after = False
+    return [name for name in names if name not in ("", "result", "table", "_start", "_stop")]
+
+
+def _flatten_influx(text: Text, names: Sequence[str], out: Path) -> None:
+    """One header for all of its tables, the line each row came from in front."""
+    header: list[str] | None = None
+    with out.open("w", encoding="utf-8", errors="surrogateescape", newline="") as target:
+        writer = csv.writer(target, lineterminator="\n")
+        writer.writerow(["line", *names])
+        for line, row in _influx_rows(text):
+            if not row or row[0].startswith("#"):
+                header = None
+            elif header is None:
+                header = row
+            else:
+                cells = dict(zip(header, row, strict=False))
+                extra = [""] * (len(row) > len(header) or len(row) < len(header))
+                writer.writerow([line, *(cells.get(name, "") for name in names), *extra])

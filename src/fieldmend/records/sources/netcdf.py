@@ -1,0 +1,128 @@
+"""netCDF in CF's discrete sampling geometries (extra `netcdf`): stations × time, or ragged."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from fieldmend.errors import InputError
+from fieldmend.records.sources.databases import as_text
+from fieldmend.records.sources.stage import SAMPLED, Stage
+from fieldmend.text import shown
+
+PLACES = {"latitude": "lat", "longitude": "lon"}
+
+
+def stage(path: Path, name: str) -> Stage:
+    """The stations of a netCDF file as records: node, time, one column per condition."""
+    try:
+        import xarray as xr
+    except ImportError as error:
+        raise InputError(
+            "reading netCDF needs xarray", file=name, hint="pip install 'fieldmend[netcdf]'"
+        ) from error
+    try:
+        with xr.open_dataset(path) as opened:
+            data = opened.load()
+    except (ValueError, OSError, LookupError, RuntimeError, TypeError, AttributeError) as error:
+        said = str(error).splitlines() or [type(error).__name__]
+        raise InputError(f"the netCDF file cannot be read ({shown(said[0])})", file=name) from error
+    return _records(data, name)
+
+
+def _records(data: Any, name: str) -> Stage:
+    time = _coordinate(data, "time", lambda v: np.issubdtype(v.dtype, np.datetime64), name)
+    station = _station(data, name)
+    points = data[time].dims
+    conditions = [
+        v for v in data.data_vars
+        if v not in (time, station) and set(data[v].dims) >= set(points)
+        and np.issubdtype(data[v].dtype, np.number) and "flag_values" not in data[v].attrs
+        and "sample_dimension" not in data[v].attrs and "instance_dimension" not in data[v].attrs
+    ]  # fmt: skip
+    if not conditions:
+        raise InputError("no variable lies along its time", file=name)
+    owner = _owner(data, points)
+    if owner is not None:
+        nodes, times = _ids(data, station)[owner], data[time].values
+        columns = [data[v].values for v in conditions]
+    else:
+        nodes, times, columns = _rectangular(data, time, station, conditions)
+    arrays = [as_text(nodes), times.astype("datetime64[us]")]
+    arrays += [np.asarray(column, dtype=np.float64).ravel() for column in columns]
+    out = Stage(name, ["node", "time", *map(str, conditions)], batches=iter([arrays]))
+    out.kinds = ["text", "zoned", *["number"] * len(conditions)]
+    out.sample = [[str(a[i]) for a in arrays] for i in range(min(SAMPLED, len(arrays[0])))]
+    out.words = f"netCDF, {data.attrs.get('featureType', 'stations × time')}"
+    out.units = {
+        str(v): str(data[v].attrs["units"]) for v in conditions if "units" in data[v].attrs
+    }
+    out.places = _places(data, station)
+    return out
+
+
+def _coordinate(data: Any, what: str, rule: Any, name: str) -> str:
+    for variable in data.variables:
+        if rule(data[variable]) and (
+            data[variable].attrs.get("standard_name") == what or str(variable) == what
+        ):
+            return str(variable)
+    raise InputError(f"no {what} coordinate with CF units", file=name)
+
+
+def _station(data: Any, name: str) -> str:
+    for variable in data.variables:
+        if data[variable].attrs.get("cf_role") == "timeseries_id":
+            return str(variable)
+    for guess in ("station", "station_id", "node", "station_name"):
+        if guess in data.variables:
+            return guess
+    raise InputError("no variable names the stations (cf_role = timeseries_id)", file=name)
+
+
+def _ids(data: Any, station: str) -> Any:
+    raw = np.atleast_1d(data[station].values)
+    return np.array([r.decode() if isinstance(r, bytes) else str(r) for r in raw], dtype=object)
+
+
+def _owner(data: Any, points: tuple[str, ...]) -> Any:
+    """Which station each point of a ragged array belongs to; None if the array is not ragged."""
+    for variable in data.variables:
+        attrs = data[variable].attrs
+        if attrs.get("sample_dimension") in points:
+            counts = data[variable].values.astype(int)
+            return np.repeat(np.arange(len(counts)), counts)
+        if "instance_dimension" in attrs and data[variable].dims == points:
+            return data[variable].values.astype(int)
+    return None
+
+
+def _rectangular(data: Any, time: str, station: str, conditions: list[str]) -> tuple[Any, ...]:
+    ids = _ids(data, station)
+    where = data[station].dims[0] if data[station].dims else None
+    along = [d for d in data[time].dims if d != where][-1:]
+    shape = (len(ids), data.sizes[along[0]])
+    order = (where, *along) if where else tuple(along)
+
+    def flat(variable: str) -> Any:
+        array = data[variable]
+        missing = [d for d in order if d not in array.dims]
+        values = array.transpose(*[d for d in order if d not in missing]).values
+        return np.broadcast_to(values, shape).ravel()
+
+    return np.repeat(ids, shape[1]), flat(time), [flat(v) for v in conditions]
+
+
+def _places(data: Any, station: str) -> dict[str, dict[str, float]]:
+    places: dict[str, dict[str, float]] = {str(node): {} for node in _ids(data, station)}
+    for variable in data.variables:
+        standard = data[variable].attrs.get("standard_name", str(variable))
+        role = PLACES.get(standard) or (
+            "elevation" if standard in ("altitude", "height", "surface_altitude") else None
+        )
+        values = np.atleast_1d(data[variable].values)
+        if role and len(values) == len(places) and np.issubdtype(values.dtype, np.number):
+            for node, value in zip(places, values, strict=True):
+                if np.isfinite(value):
+                    places[node][role] = float(value)
+    return {node: place for node, place in places.items() if place}

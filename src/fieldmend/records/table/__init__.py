@@ -1,0 +1,1 @@
+"""Every row in one table, judged, counted, with its labels and places."""

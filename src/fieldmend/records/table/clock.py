@@ -1,0 +1,251 @@
+"""Time: what the stamps look like, SQL that reads them, local time, clocks that went wrong.
+
+Inside, time is int64 microseconds, UTC.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from functools import cache
+from zoneinfo import ZoneInfo
+
+from fieldmend.errors import InputError
+from fieldmend.text import shown
+
+DAY = 86_400_000_000
+NAIVE, ZONED, SECONDS, MILLIS, MICROS, NANOS = range(6)  # what `stamp` says of a row
+EPOCH_WORDS = {SECONDS: "seconds", MILLIS: "milliseconds", MICROS: "microseconds",
+               NANOS: "nanoseconds"}  # fmt: skip
+
+ISO = re.compile(r"\d{4,5}[-/]\d{1,2}[-/]\d{1,2}([T ]+\d.*)?")
+BASIC = re.compile(r"\d{8}T\d{4,6}Z?")
+EPOCH = re.compile(r"[+-]?\d{1,20}(\.\d*)?([eE]\+?\d+)?")
+DOTS = re.compile(r"\d{1,2}\.\d{1,2}\.\d{4}\b.*")
+SLASHES = re.compile(r"(\d{1,2})[/-](\d{1,2})[/-]\d{4}\b.*")
+NAMED = re.compile(r"\d{1,2}[- ][A-Za-z]{3}[- ]\d{4}\b.*")
+# 20240131, 202401311200, 20240131120000: as epochs they would lie in 1970, 1976 and 2611.
+COMPACT = re.compile(r"(19|20)\d\d(0[1-9]|1[0-2])(0[1-9]|[12]\d|3[01])(\d{4}|\d{6})?")
+SHORT = re.compile(r"\d{1,2}[-/.]\d{1,2}[-/.]\d{2}\b(?!\d).*")
+
+KINDS = {"basic": BASIC, "compact": COMPACT, "epoch": EPOCH, "dots": DOTS, "named": NAMED,
+         "iso": ISO, "short": SHORT}  # fmt: skip
+
+_HOURS = ("", " %H:%M", " %H:%M:%S", " %H:%M:%S.%f", " %I:%M %p", " %I:%M:%S %p")
+FORMATS = {
+    "basic": ("%Y%m%dT%H%M%SZ", "%Y%m%dT%H%M%S", "%Y%m%dT%H%MZ", "%Y%m%dT%H%M"),
+    "compact": ("%Y%m%d", "%Y%m%d%H%M", "%Y%m%d%H%M%S"),
+    "named": tuple(d + hours for d in ("%d-%b-%Y", "%d %b %Y") for hours in _HOURS),
+    "dots": tuple("%d.%m.%Y" + hours for hours in _HOURS),
+    "day first": tuple(d + hours for d in ("%d/%m/%Y", "%d-%m-%Y") for hours in _HOURS),
+    "month first": tuple(d + hours for d in ("%m/%d/%Y", "%m-%d-%Y") for hours in _HOURS),
+}
+
+
+def kind_of(cells: Sequence[str], file: str) -> str:
+    """How the stamps are written: `iso`, `epoch`, or one of FORMATS; the majority says."""
+    votes: Counter[str] = Counter()
+    first = second = 0
+    for cell in cells:
+        text = cell.strip()
+        slashes = SLASHES.fullmatch(text)
+        if slashes:
+            votes["slashes"] += 1
+            first, second = max(first, int(slashes[1])), max(second, int(slashes[2]))
+            continue
+        votes[next((kind for kind, rule in KINDS.items() if rule.fullmatch(text)), "")] += 1
+    del votes[""]
+    kind = votes.most_common(1)[0][0] if votes else "iso"
+    if kind == "short":
+        raise InputError(
+            f"the year has two digits in {shown(cells[0])!r}",
+            file=file,
+            hint="Write dates as 2024-01-31",
+        )
+    if kind != "slashes":
+        return kind
+    if (first > 12) == (second > 12):
+        raise InputError(
+            f"day and month cannot be told apart in {shown(cells[0])!r}",
+            file=file,
+            hint="Write dates as 2024-01-31",
+        )
+    return "day first" if first > 12 else "month first"
+
+
+def text_sql(kind: str, cell: str, sampled: Sequence[str] = ()) -> tuple[str, str]:
+    """SQL for microseconds and for `stamp`, from a text cell that has been trimmed."""
+    if kind == "epoch":
+        number = f"TRY_CAST({cell} AS DOUBLE)"
+        whole = f"TRY_CAST({cell} AS HUGEINT)"
+        return _epoch_sql(number, f"CASE WHEN contains({cell}, '.') THEN NULL ELSE {whole} END")
+    if kind == "iso":
+        return _iso_sql(cell, shape_of(sampled))
+    formats = ", ".join(f"'{f}'" for f in FORMATS[kind])
+    stamp = f"CASE WHEN suffix({cell}, 'Z') THEN {ZONED} ELSE {NAIVE} END"
+    return f"epoch_us(TRY_STRPTIME({cell}, [{formats}]))", stamp
+
+
+def shape_of(cells: Sequence[str]) -> str:
+    """The commonest shape of ISO stamps, as a pattern for LIKE; empty if it has none.
+
+    Examples
+    --------
+    >>> shape_of(["2024-01-31T12:00:00Z", "2024-01-31T12:10:00Z"])
+    '____-__-__T__:__:__Z'
+    """
+    shapes = Counter(re.sub(r"[0-9]", "_", re.sub(r"\.\d+$", ".%", cell)) for cell in cells)
+    best = shapes.most_common(1)[0][0] if shapes else ""
+    pattern = r"____[-/]__[-/]__[T ]__:__(:__((\.___(___)?)?Z)?|:__\.%)?Z?"
+    return best if re.fullmatch(pattern, best) else ""
+
+
+def _iso_sql(cell: str, shape: str) -> tuple[str, str]:
+    """Stamps of the usual shape by the fast way, all others by the careful one."""
+    # Ends with a letter, or has a sign after the hours. The cast to TIMESTAMP drops a zone.
+    zoned = (
+        f"(NOT right({cell}, 1) BETWEEN '0' AND '9' OR contains({cell}, '+') "
+        f"OR {cell} LIKE '%:%-%')"
+    )
+    naive = f"epoch_us(TRY_CAST({cell} AS TIMESTAMP))"
+    # "00:00:00,5" is a fraction too, and z is Z; DuckDB takes "01/02/24" for a day in the year 1.
+    odd = f"replace({cell}, ',', '.')"
+    odd = f"CASE WHEN suffix({odd}, 'z') THEN upper({odd}) ELSE {odd} END"
+    micros = (
+        f"CASE WHEN regexp_matches({cell}, '^[0-9]{{4}}') THEN CASE WHEN {zoned} "
+        f"THEN epoch_us(TRY_CAST({odd} AS TIMESTAMPTZ)) "
+        f"ELSE epoch_us(TRY_CAST({odd} AS TIMESTAMP)) END END"
+    )
+    stamp = f"CASE WHEN {zoned} THEN {ZONED} ELSE {NAIVE} END"
+    if not shape:
+        return micros, stamp
+    code = ZONED if shape.endswith("Z") else NAIVE
+    usual = f"{cell} LIKE '{shape}'"
+    if code == NAIVE:  # "…:5Z" has the shape of "…:05", and ".%" may hold a zone
+        usual += f" AND NOT {zoned if '%' in shape else f'suffix({cell}, {chr(39)}Z{chr(39)})'}"
+    return (
+        f"CASE WHEN {usual} THEN {naive} ELSE {micros} END",
+        f"CASE WHEN {usual} THEN {code} ELSE {stamp} END",
+    )
+
+
+def number_sql(cell: str) -> tuple[str, str]:
+    """The same for a column of numbers: an epoch."""
+    return _epoch_sql(f"CAST({cell} AS DOUBLE)", f"CAST({cell} AS HUGEINT)")
+
+
+def _epoch_sql(number: str, whole: str) -> tuple[str, str]:
+    """Seconds, ms, µs and ns are told apart by magnitude: 1973 to 5138 in each is apart."""
+    stamp = (
+        f"CASE WHEN abs({number}) < 1e11 THEN {SECONDS} WHEN abs({number}) < 1e14 THEN {MILLIS} "
+        f"WHEN abs({number}) < 1e17 THEN {MICROS} ELSE {NANOS} END"
+    )
+    micros = (
+        f"CASE WHEN NOT isfinite({number}) OR abs({number}) >= 9e18 THEN NULL "
+        f"WHEN abs({number}) < 1e11 THEN CAST(round({number} * 1e6) AS BIGINT) "
+        f"WHEN abs({number}) < 1e14 THEN CAST(round({number} * 1e3) AS BIGINT) "
+        f"WHEN abs({number}) < 1e17 THEN CAST(coalesce({whole}, round({number})) AS BIGINT) "
+        f"ELSE CAST(coalesce({whole} // 1000, round({number} / 1e3)) AS BIGINT) END"
+    )
+    return micros, stamp
+
+
+def parts_sql(cells: Sequence[str]) -> tuple[str, str]:
+    """The same for year, month, day, hour[, minute] in columns of their own; UTC."""
+    year, month, day, hour, *rest = (f"TRY_CAST({cell} AS INTEGER)" for cell in cells)
+    minute = rest[0] if rest else "0"
+    # Years of two digits were written until 1998.
+    full = f"CASE WHEN {year} < 100 THEN 1900 + {year} ELSE {year} END"
+    text = f"printf('%04d-%02d-%02d %02d:%02d:00', {full}, {month}, {day}, {hour}, {minute})"
+    return f"epoch_us(TRY_CAST({text} AS TIMESTAMPTZ))", f"CAST({ZONED} AS TINYINT)"
+
+
+@dataclass(frozen=True)
+class Stretch:
+    """A stretch of local time: from `start` (µs, local) on, UTC = local − shift."""
+
+    start: int
+    shift: int
+    doubtful: bool
+
+
+def stretches(tz: str, ambiguous: str | None) -> list[Stretch]:
+    """Local time of a zone, 1900 to 2120, cut where the offset changes.
+
+    An hour that comes twice or never is a stretch of its own, doubtful unless `ambiguous` says
+    which of the two instants is meant.
+    """
+    zone = zone_named(tz)
+    out = [Stretch(-(2**62), _offset(zone, datetime(1900, 1, 1, tzinfo=UTC)), doubtful=False)]
+    for moment, before, after in _changes(zone):
+        low, high = moment + min(before, after), moment + max(before, after)
+        shift = min(before, after) if ambiguous == "later" else max(before, after)
+        out.append(Stretch(low, shift, doubtful=ambiguous not in ("earlier", "later")))
+        out.append(Stretch(high, after, doubtful=False))
+    return out
+
+
+def zone_named(tz: str) -> ZoneInfo:
+    """The zone, or what to write instead."""
+    try:
+        return ZoneInfo(tz)
+    except (KeyError, ValueError, OSError) as error:
+        raise InputError(
+            f"no time zone {shown(tz)!r}", hint="Name one like Europe/Berlin or UTC"
+        ) from error
+
+
+def _offset(zone: ZoneInfo, moment: datetime) -> int:
+    delta = moment.astimezone(zone).utcoffset() or timedelta(0)
+    return int(delta / timedelta(microseconds=1))
+
+
+@cache
+def _changes(zone: ZoneInfo) -> list[tuple[int, int, int]]:
+    """Instants (µs, UTC) at which the offset changes, with the offset before and after."""
+    found = []
+    epoch = datetime(1970, 1, 1, tzinfo=UTC)
+    start, stop = datetime(1900, 1, 1, tzinfo=UTC), datetime(2120, 1, 1, tzinfo=UTC)
+    step = timedelta(days=5)
+    before = _offset(zone, start)
+    while start < stop:
+        after = _offset(zone, start + step)
+        if after != before:
+            low, high = start, start + step
+            while high - low > timedelta(seconds=1):
+                middle = low + (high - low) // 2
+                middle = middle.replace(microsecond=0)
+                low, high = (middle, high) if _offset(zone, middle) == before else (low, middle)
+            found.append((int((high - epoch) / timedelta(microseconds=1)), before, after))
+            before = after
+        start += step
+    return found
+
+
+# Where clocks stand that lost their battery, ran over, or were never set.
+_UNSET = (datetime(1980, 1, 6, tzinfo=UTC), datetime(2000, 1, 1, tzinfo=UTC))
+EARLIEST = datetime(1971, 1, 1, tzinfo=UTC)
+LATEST = datetime(2036, 1, 1, tzinfo=UTC)
+
+
+def micros(moment: datetime) -> int:
+    """Microseconds since 1970, UTC."""
+    return (moment - datetime(1970, 1, 1, tzinfo=UTC)) // timedelta(microseconds=1)
+
+
+def odd_clock_sql(t: str) -> str:
+    """SQL: whether a time is one at which a broken clock may stand."""
+    unset = " OR ".join(
+        f"{t} BETWEEN {micros(moment)} AND {micros(moment) + 2 * DAY}" for moment in _UNSET
+    )
+    return f"({t} < {micros(EARLIEST)} OR {t} >= {micros(LATEST)} OR {unset})"
+
+
+def stamped(t: int) -> str:
+    """A time for people."""
+    try:
+        moment = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(microseconds=t)
+    except OverflowError:
+        return f"{t} µs after 1970"
+    return moment.isoformat(sep=" ", timespec="seconds").replace("+00:00", " UTC")

@@ -1,0 +1,320 @@
+"""What each column is: node, time, place, variable, value, or a physical condition."""
+
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from fieldmend.errors import InputError
+from fieldmend.records.sources.dialect import COMMA_NUMBER, NUMBER
+from fieldmend.text import shown
+
+NODE = (
+    "node_id node station station_id device device_id deveui sensor_id moteid mote platform host "
+    "entity_id thing"
+).split()
+TIME = (
+    "timestamp time ts datetime date _time phenomenontime resulttime last_changed obs_time"
+).split()
+PLACE = {
+    "lat": "lat", "latitude": "lat", "lon": "lon", "lng": "lon", "longitude": "lon",
+    "alt": "elevation", "elevation": "elevation", "depth": "depth", "x": "x", "y": "y", "z": "z",
+}  # fmt: skip
+VARIABLE = "variable parameter condition metric _field field quantity observed_property".split()
+VALUE = "value _value state reading result".split()
+UNIT = "unit units unit_of_measurement uom".split()
+# Counters and bookkeeping of loggers and exports: numbers, but no physical condition.
+BOOKKEEPING = frozenset("epoch record index row table seq sequence rowid id".split())
+CONDITIONS = frozenset(
+    "temperature temp humidity rh light lux voltage volt battery pressure co2 pm25 pm10 "
+    "wspd wdir wvht pres atmp wtmp dewp wind rain precipitation snow radiation salinity ph "
+    "turbidity oxygen noise moisture soil_moisture airtemp air_temperature water_temperature "
+    "conductivity current power energy".split()
+)
+KNOWN = frozenset([*NODE, *TIME, *PLACE, *VARIABLE, *VALUE, *UNIT])
+MISSING = frozenset(["", "nan", "na", "n/a", "null", "none", "-", "unavailable", "unknown", "mm"])
+MAX_COLUMNS = 2000
+FEW = 12  # names of columns in one sentence
+
+# "1,234.5", "20.5°C", "0x1f": meant as numbers, though not to be half-parsed.
+NUMBER_LIKE = re.compile(
+    r"[+-]?\d{1,3}([.,' ]\d{3})+([.,]\d+)?|[+-]?\d+([.,]\d+)?\s*[°%a-zµ/²³·]{1,10}|0x[0-9a-f]+",
+    re.IGNORECASE,
+)
+UNIT_IN_NAME = re.compile(r"(.+?)\s*[\[(]([^\[\]()]*)[\])]")
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """The roles that the user named: column names, or None."""
+
+    node: str | None = None
+    time: str | Sequence[str] | None = None
+    value: str | None = None
+    variable: str | None = None
+    conditions: Sequence[str] | None = None
+
+
+@dataclass(frozen=True)
+class Roles:
+    """Positions of the columns by what they are."""
+
+    time: tuple[int, ...]
+    node: int | None = None
+    variable: int | None = None
+    unit: int | None = None
+    conditions: tuple[int, ...] = ()
+    places: dict[str, int] = field(default_factory=dict)
+    matrix: bool = False
+    passed_over: tuple[str, ...] = ()
+
+    def in_words(self, names: Sequence[str]) -> str:
+        """Which column was taken for what.
+
+        Examples
+        --------
+        >>> Roles((0,), node=1, conditions=(2, 3)).in_words(["when", "mote", "t", "rh"])
+        'time when; node mote; readings t, rh'
+        >>> Roles((0,), conditions=(1, 2), matrix=True).in_words(["when", "a", "b"])
+        'time when; each other column a node'
+        """
+        parts = {
+            "time": self.time,
+            "node": () if self.node is None else (self.node,),
+            "kind": () if self.variable is None else (self.variable,),
+            "readings": () if self.matrix else self.conditions,
+            "unit": () if self.unit is None else (self.unit,),
+            "place": tuple(self.places.values()),
+        }
+        said = [
+            f"{role} {_few([names[i] for i in where])}" for role, where in parts.items() if where
+        ]
+        return "; ".join([*said, "each other column a node"] if self.matrix else said)
+
+
+def _few(names: Sequence[str]) -> str:
+    more = [f"{len(names) - FEW} more"] if len(names) > FEW else []
+    return ", ".join([*(shown(name) for name in names[:FEW]), *more])
+
+
+def clean(names: Sequence[str]) -> tuple[list[str], dict[str, str]]:
+    """Column names without the unit some carry in brackets, and those units."""
+    out, units = [], {}
+    for name in names:
+        found = UNIT_IN_NAME.fullmatch(name.strip())
+        bare = found[1] if found else name.strip()
+        if found and found[2].strip():
+            units[bare] = found[2].strip()
+        out.append(bare)
+    if len(set(out)) < len(out):  # "T [C]" beside "T [F]": the brackets tell them apart
+        return [name.strip() for name in names], {}
+    return out, units
+
+
+def check_names(names: Sequence[str], file: str) -> None:
+    """Refuse names that cannot tell the columns apart."""
+    if len(names) > MAX_COLUMNS:
+        raise InputError(
+            f"{len(names)} columns; at most {MAX_COLUMNS} can be nodes or conditions",
+            file=file,
+            hint="Hand the readings in as records: node, time, value",
+        )
+    empty = [i + 1 for i, name in enumerate(names) if not name.strip()]
+    if empty:
+        raise InputError(
+            f"column {empty[0]} has no name; found: {listing(names)}",
+            file=file,
+            hint="Name it in the first line, or leave the column out",
+        )
+    twice = [name for name, n in Counter(name.casefold() for name in names).items() if n > 1]
+    if twice:
+        raise InputError(
+            f"two columns are named {shown(twice[0])!r}; found: {listing(names)}",
+            file=file,
+            hint="Give each column a name of its own",
+        )
+
+
+def assign(
+    names: Sequence[str], sample: Sequence[Sequence[str | None]], wanted: Wanted, file: str
+) -> Roles:
+    """The role of each column, from its name, the first rows and what the user named."""
+    lower = [name.casefold() for name in names]
+    node = _named(wanted.node, names, "node", file) if wanted.node else first_of(NODE, lower)
+    time = _time(names, lower, sample, wanted, file)
+    variable = (
+        _named(wanted.variable, names, "variable", file)
+        if wanted.variable
+        else first_of(VARIABLE, lower, but=(node, *time))
+    )
+    value = (
+        _named(wanted.value, names, "value", file)
+        if wanted.value
+        else first_of(VALUE, lower, but=(node, variable, *time))
+    )
+    _refuse_twice({"node": node, "variable": variable, "value": value}, time, names, file)
+    taken = {node, variable, value, *time} - {None}
+    unit = first_of(UNIT, lower) if variable is not None else None
+    rest = [i for i in range(len(names)) if i not in taken and i != unit]
+    kinds = {i: column_kind([row[i] for row in sample if i < len(row)]) for i in rest}
+    if variable is not None and value is not None:
+        places = _places(lower, rest)
+        return Roles(time, node, variable, unit, (value,), places)
+    places = _places(lower, rest) if node is not None or wanted.value else {}
+    rest = [i for i in rest if i not in places.values()]
+    numeric = [i for i in rest if kinds[i] == "number" and lower[i] not in BOOKKEEPING]
+    over = tuple(names[i] for i in rest if i not in numeric)
+    if value is not None and (wanted.value or kinds.get(value) != "text"):
+        numeric = [value] if wanted.value or lower[value] == "state" else sorted([*numeric, value])
+    roles = Roles(time, node, None, None, tuple(numeric), places, passed_over=over)
+    if node is None:
+        roles = _without_node(roles, names, lower, file)
+        if not roles.matrix and over:
+            _refuse_nodeless(roles, sample, names, over, file)
+    return roles if roles.matrix else _choose(roles, names, wanted.conditions, file)
+
+
+def _refuse_twice(
+    roles: Mapping[str, int | None], time: Sequence[int], names: Sequence[str], file: str
+) -> None:
+    seen: dict[int, str] = dict.fromkeys(time, "time")
+    for role, i in roles.items():
+        if i is not None and seen.setdefault(i, role) != role:
+            raise InputError(
+                f"column {shown(names[i])!r} cannot be both {seen[i]} and {role}; "
+                f"found: {listing(names)}",
+                file=file,
+            )
+
+
+def _refuse_nodeless(
+    roles: Roles,
+    sample: Sequence[Sequence[str | None]],
+    names: Sequence[str],
+    over: Sequence[str],
+    file: str,
+) -> None:
+    """One station has a time once: if times repeat, a column passed over may be the node."""
+    rows = [row for row in sample if len(row) == len(names)]
+    times = {tuple(row[i] for i in roles.time) for row in rows}
+    for name in over if len(times) < len(rows) else ():
+        i = list(names).index(name)
+        if len({(row[i], *(row[j] for j in roles.time)) for row in rows}) > len(times):
+            raise InputError(
+                f"no column holds the node, and times repeat; found: {listing(names)}",
+                file=file,
+                hint=f"Name it, perhaps with node={shown(name)!r} (--node)",
+            )
+
+
+def column_kind(cells: Sequence[str | None]) -> str:
+    """Whether a column holds numbers or text: the majority of its cells that are not missing."""
+    numbers = texts = 0
+    for cell in cells:
+        text = (cell or "").strip()
+        if text.casefold() in MISSING:
+            continue
+        if NUMBER.fullmatch(text) or COMMA_NUMBER.fullmatch(text) or NUMBER_LIKE.fullmatch(text):
+            numbers += 1
+        else:
+            texts += text.casefold().lstrip("+-") not in ("inf", "infinity")
+    return "text" if texts > numbers else "number"
+
+
+def listing(names: Sequence[str]) -> str:
+    """Column names for a message, cut after twelve."""
+    head = ", ".join(shown(name) for name in names[:12])
+    return head if len(names) <= 12 else f"{head}, … ({len(names)} in all)"
+
+
+def first_of(
+    aliases: Sequence[str], lower: Sequence[str], but: Sequence[int | None] = ()
+) -> int | None:
+    """The position of the first alias that is there, `but` not at these positions."""
+    for alias in aliases:
+        if alias in lower and lower.index(alias) not in but:
+            return lower.index(alias)
+    return None
+
+
+def _named(name: str, names: Sequence[str], role: str, file: str) -> int:
+    if name in names:
+        return list(names).index(name)
+    folded = [n.casefold() for n in names]
+    if name.casefold() in folded:
+        return folded.index(name.casefold())
+    raise InputError(
+        f"no column {shown(name)!r} for {role}; found: {listing(names)}",
+        file=file,
+        hint=f"Name one of these with {role}=",
+    )
+
+
+def _time(
+    names: Sequence[str],
+    lower: Sequence[str],
+    sample: Sequence[Sequence[str | None]],
+    wanted: Wanted,
+    file: str,
+) -> tuple[int, ...]:
+    if wanted.time is not None:
+        parts = [wanted.time] if isinstance(wanted.time, str) else list(wanted.time)
+        return tuple(_named(part, names, "time", file) for part in parts)
+    if "date" in lower and "time" in lower:
+        day, hour = lower.index("date"), lower.index("time")
+        cells = [row[hour] for row in sample if hour < len(row) and row[hour]]
+        if all(re.match(r"\s*\d{1,2}:\d\d", cell or "") for cell in cells):
+            return (day, hour)
+    found = first_of(TIME, lower)
+    if found is None:
+        raise InputError(
+            f"no column holds the time; found: {listing(names)}",
+            file=file,
+            hint="Name it with time= (--time)",
+        )
+    return (found,)
+
+
+def _places(lower: Sequence[str], rest: Sequence[int]) -> dict[str, int]:
+    places: dict[str, int] = {}
+    for i in rest:
+        if lower[i] in PLACE:
+            places.setdefault(PLACE[lower[i]], i)
+    if not ({"lat", "lon"} <= places.keys() or {"x", "y"} <= places.keys()):
+        return {}
+    return places
+
+
+def _without_node(roles: Roles, names: Sequence[str], lower: Sequence[str], file: str) -> Roles:
+    """No node column: a ready matrix, or the records of one station with named conditions."""
+    physical = [
+        i for i in roles.conditions if re.split(r"[_\s]", lower[i])[0] in CONDITIONS
+        or lower[i] in CONDITIONS or lower[i] in VALUE
+    ]  # fmt: skip
+    if len(physical) * 2 > len(roles.conditions) or len(roles.conditions) == 1:
+        return roles
+    if not roles.conditions:
+        raise InputError(
+            f"no column holds numbers; found: {listing(names)}",
+            file=file,
+            hint="Name the columns with conditions= or value= (--value)",
+        )
+    return replace(roles, matrix=True)
+
+
+def _choose(
+    roles: Roles, names: Sequence[str], conditions: Sequence[str] | None, file: str
+) -> Roles:
+    if conditions is not None:
+        folded = [name.casefold() for name in names]
+        there = [name for name in conditions if name.casefold() in folded]
+        # One of several files may lack a condition; a name that is nowhere is a mistake.
+        picked = [_named(name, names, "conditions", file) for name in there or conditions]
+        return replace(roles, conditions=tuple(picked))
+    if not roles.conditions:
+        raise InputError(
+            f"no column holds readings; found: {listing(names)}",
+            file=file,
+            hint="Name one with value= (--value)",
+        )
+    return roles

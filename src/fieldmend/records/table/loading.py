@@ -1,0 +1,297 @@
+"""One pass of DuckDB over each source: every row into the table `r`, good or bad, in order.
+
+`r` holds, per row: node, kind and unit (of long records), t (µs), stamp (how the time was written),
+the place, v0, v1, … (the readings) and bad: NULL, or a letter for why the row is set aside, with
+the cell that was wrong. A row's place in it says which source and line it came from.
+"""
+
+import errno
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from fieldmend.errors import InputError
+from fieldmend.records.sources.stage import Stage, one
+from fieldmend.records.sources.text import Reject, record_lines
+from fieldmend.records.table import clock
+from fieldmend.records.table.columns import MISSING, Roles
+from fieldmend.text import shown
+
+if TYPE_CHECKING:
+    import duckdb
+
+LONGEST_NODE = 256
+EXACT = 2**53
+WIDE = 100  # columns from which on planning costs more than a plan saves
+LISTED = 1000  # rejects that are listed one by one; all are counted
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What is to become of a source's columns."""
+
+    stage: Stage
+    roles: Roles
+    slots: dict[int, int]
+    """Column → which v it fills."""
+    missing_text: frozenset[str] = MISSING
+    missing_numbers: dict[int, tuple[float, ...]] = field(default_factory=dict)
+    """By v: numbers that stand for no reading."""
+    zone: bool = False
+    """Naive stamps are local time, by the table `zone`."""
+
+
+def create(
+    con: "duckdb.DuckDBPyConnection", width: int, places: Sequence[str], *, long: bool
+) -> None:
+    """The table `r`, empty."""
+    kind = "kind VARCHAR, unit VARCHAR, " if long else ""
+    place = "".join(f", p_{name} DOUBLE" for name in places)
+    values = "".join(f", v{i} DOUBLE" for i in range(width))
+    con.execute(
+        f"CREATE TABLE r (node VARCHAR, {kind}t BIGINT, stamp TINYINT{place}{values}, bad VARCHAR)"
+    )
+
+
+def load(con: "duckdb.DuckDBPyConnection", plan: Plan) -> int:
+    """Append a source's rows to `r`; how many rows of it were read, bad ones included."""
+    import duckdb
+
+    stage = plan.stage
+    before = _count(con)
+    sql, params = insert_sql(plan)
+    wide = len(plan.slots) > WIDE
+    if wide:
+        con.execute("PRAGMA disable_optimizer")
+    try:
+        if stage.batches is None:
+            con.execute(sql, params)
+        else:
+            for batch in stage.batches:
+                con.register("batch", {f"c{i}": column for i, column in enumerate(batch)})
+                con.execute(sql, params)
+                con.unregister("batch")
+    except duckdb.OutOfMemoryException as error:
+        raise OSError(
+            errno.ENOSPC, "no room in the temporary folder: set TMPDIR to a larger disk"
+        ) from error
+    except duckdb.Error as error:
+        raise InputError(
+            f"it cannot be read ({shown(str(error).splitlines()[0])})", file=stage.name
+        ) from error
+    finally:
+        if wide:
+            con.execute("PRAGMA enable_optimizer")
+    if stage.relation and stage.text is not None:
+        stage.rejects += _structural(con, stage)
+    return _count(con) - before + len(stage.rejects)
+
+
+def _count(con: "duckdb.DuckDBPyConnection") -> int:
+    row = one(con, "SELECT count(*) FROM r")
+    return int(row[0]) if row else 0
+
+
+def insert_sql(plan: Plan) -> tuple[str, dict[str, Any]]:
+    """The one statement that reads, parses and judges the rows of a source."""
+    stage, roles = plan.stage, plan.roles
+    params: dict[str, Any] = dict(stage.params)
+    params["tokens"] = sorted(plan.missing_text)
+    micros, stamp, written = _time(stage, roles)
+    inner = [f"{_node(stage, roles, params)} AS node", f"{written} AS tx"]
+    if roles.variable is not None:
+        unit = f"trim(CAST(c{roles.unit} AS VARCHAR))" if roles.unit is not None else "NULL"
+        inner += [f"trim(CAST(c{roles.variable} AS VARCHAR)) AS kind", f"{unit} AS unit"]
+    inner += [f"{_number(stage, c)} AS p_{name}" for name, c in roles.places.items()]
+    for column, v in plan.slots.items():
+        inner += [f"{_number(stage, column)} AS n{v}", f"c{column} AS s{v}"]
+    needs = {*roles.time, *(c for c in (roles.node,) if c is not None)}
+    inner += [f"c{c}" for c in sorted(needs - set(plan.slots))]
+    inner += ["broken"] if stage.words == "NDJSON" else []
+    source = stage.relation or "batch"
+    middle = (
+        f"SELECT *, {micros} AS us, CAST({stamp} AS TINYINT) AS stamp "
+        f"FROM (SELECT {', '.join(inner)} FROM {source})"
+    )
+    shift, doubtful, join = "0", "false", ""
+    if plan.zone:
+        join = " ASOF LEFT JOIN zone ON q.us >= zone.start"
+        shift = f"CASE WHEN stamp = {clock.NAIVE} THEN zone.shift ELSE 0 END"
+        doubtful = f"stamp = {clock.NAIVE} AND zone.doubtful"
+    outer = ["node", f"us - {shift} AS t", "stamp"]
+    outer += ["kind", "unit"] if roles.variable is not None else []
+    outer += [
+        f"CASE WHEN isfinite(p_{name}) THEN p_{name} END AS p_{name}" for name in roles.places
+    ]
+    outer += [f"{_reading(plan, v, params)} AS v{v}" for v in plan.slots.values()]
+    outer.append(f"{_judged(plan, params, doubtful)} AS bad")
+    sql = f"INSERT INTO r BY NAME SELECT {', '.join(outer)} FROM ({middle}) q{join}"
+    # DuckDB refuses parameters that a statement does not name.
+    return sql, {key: params[key] for key in params if re.search(rf"\${key}\b", sql)}
+
+
+def _node(stage: Stage, roles: Roles, params: dict[str, Any]) -> str:
+    if roles.node is None or roles.matrix:
+        named = stage.layout.node if stage.layout and stage.layout.node else stage.stem
+        params["node"] = named or "node"
+        return "CAST($node AS VARCHAR)"
+    return node_sql(f"c{roles.node}", stage.kinds[roles.node])
+
+
+def node_sql(cell: str, kind: str) -> str:
+    """SQL for a node's name."""
+    if kind == "number":  # 7.0 in a frame with holes is node 7
+        return (
+            f"CASE WHEN {cell} = floor({cell}) AND abs({cell}) < {EXACT} "
+            f"THEN CAST(CAST({cell} AS BIGINT) AS VARCHAR) ELSE CAST({cell} AS VARCHAR) END"
+        )
+    return f"nullif({_bare(cell) if kind == 'text' else f'CAST({cell} AS VARCHAR)'}, '')"
+
+
+def _bare(cell: str) -> str:
+    """SQL for a text cell without blanks around it; trim, slow, only where there are some."""
+    return f"CASE WHEN prefix({cell}, ' ') OR suffix({cell}, ' ') THEN trim({cell}) ELSE {cell} END"
+
+
+def _time(stage: Stage, roles: Roles) -> tuple[str, str, str]:
+    """SQL for microseconds, for the stamp, and for the time as written."""
+    cells = [f"c{c}" for c in roles.time]
+    if len(cells) >= 4:
+        micros, stamp = clock.parts_sql(cells)
+        return micros, stamp, "concat_ws(' ', " + ", ".join(cells) + ")"
+    kind = stage.kinds[roles.time[0]]
+    if len(cells) == 1 and kind in ("naive", "zoned"):
+        code = clock.ZONED if kind == "zoned" else clock.NAIVE
+        finite = f"CASE WHEN isfinite({cells[0]}) THEN CAST({cells[0]} AS TIMESTAMP) END"
+        return f"epoch_us({finite})", str(code), f"CAST({cells[0]} AS VARCHAR)"
+    sampled = [
+        " ".join((row[c] or "").strip() for c in roles.time) for row in stage.sample
+        if all(c < len(row) and row[c] for c in roles.time)
+    ]  # fmt: skip
+    form = clock.kind_of(sampled, stage.name)
+    if len(cells) == 1 and kind in ("number", "integer") and form != "compact":
+        micros, stamp = clock.number_sql(cells[0])
+        return micros, stamp, f"CAST({cells[0]} AS VARCHAR)"
+    written = " || ' ' || ".join(
+        _bare(cell) if stage.kinds[c] == "text" else f"CAST({cell} AS VARCHAR)"
+        for c, cell in zip(roles.time, cells, strict=True)
+    )
+    micros, stamp = clock.text_sql(form, "tx", sampled)
+    return micros, stamp, written
+
+
+def _number(stage: Stage, column: int) -> str:
+    cell = f"c{column}"
+    if stage.kinds[column] in ("number", "integer"):
+        return f"CAST({cell} AS DOUBLE)"
+    if stage.kinds[column] != "text":
+        return f"TRY_CAST(CAST({cell} AS VARCHAR) AS DOUBLE)"
+    # DuckDB reads 1_000 as a thousand; and 1.234 is no number where the comma is the mark.
+    if stage.decimal == ",":
+        marks = f"contains({cell}, '_') OR contains({cell}, '.')"
+        return f"CASE WHEN {marks} THEN NULL ELSE TRY_CAST(replace({cell}, ',', '.') AS DOUBLE) END"
+    return f"CASE WHEN contains({cell}, '_') THEN NULL ELSE TRY_CAST({cell} AS DOUBLE) END"
+
+
+def _reading(plan: Plan, v: int, params: dict[str, Any]) -> str:
+    codes = plan.missing_numbers.get(v, ())
+    declared = ""
+    if codes:
+        params[f"m{v}"] = [float(code) for code in codes]
+        declared = f" AND NOT list_contains(CAST($m{v} AS DOUBLE[]), n{v})"
+    return f"CASE WHEN isfinite(n{v}){declared} THEN n{v} END"
+
+
+def _judged(plan: Plan, params: dict[str, Any], doubtful: str) -> str:
+    """SQL for `bad`: the first thing that is wrong with a row.
+
+    What costs (regular expressions, the list of words for missing) stands inside a branch that
+    only odd rows enter: DuckDB evaluates every side of an AND, but only the CASE branches it needs.
+    """
+    stage, roles = plan.stage, plan.roles
+    untimed = []
+    if stage.text is not None and stage.skip:
+        params["header"] = stage.names[roles.time[0]]
+        untimed.append(f"WHEN trim(c{roles.time[0]}) = $header THEN 'h' || chr(31)")
+    untimed += [
+        "WHEN node IS NULL THEN 'n' || chr(31)",
+        # What reads like a date and is none (29 February 2023, second 60) is a clock's fault.
+        "WHEN regexp_full_match(tx, '\\d{1,5}[-/. ]\\d{1,2}[-/. ]\\d{1,4}"
+        "([T ][0-9:. ]*)?(Z| UTC|[+-][0-9:]+)?') "
+        "THEN 'c' || chr(31) || left(tx, 64)",
+        "ELSE 't' || chr(31) || coalesce(left(tx, 64), '')",
+    ]
+    cases = [
+        f"WHEN us IS NULL THEN CASE {' '.join(untimed)} END",
+        "WHEN node IS NULL THEN 'n' || chr(31)",
+        f"WHEN strlen(node) > {LONGEST_NODE} THEN 'N' || chr(31) || left(node, 64)",
+    ]
+    if stage.words == "NDJSON":
+        cases.insert(0, "WHEN broken IS NOT NULL THEN 'j' || chr(31) || broken")
+    if plan.zone:
+        cases.append(f"WHEN {doubtful} THEN 'a' || chr(31) || left(tx, 64)")
+    if roles.variable is not None:
+        cases.append("WHEN kind IS NULL OR kind = '' THEN 'k' || chr(31)")
+    judged = [f"CASE {' '.join(cases)} END"]
+    judged += [_judged_number(v) for c, v in plan.slots.items() if stage.kinds[c] == "text"]
+    judged += [
+        f"CASE WHEN abs(n{v}) >= {EXACT} THEN 'i{v}' || chr(31) || CAST(s{v} AS VARCHAR) END"
+        for c, v in plan.slots.items()
+        if stage.kinds[c] == "integer"
+    ]
+    return f"coalesce({', '.join(judged)})" if len(judged) > 1 else judged[0]
+
+
+def _judged_number(v: int) -> str:
+    known = f"list_contains($tokens, lower(trim(s{v})))"
+    return (
+        f"CASE WHEN n{v} IS NULL THEN CASE WHEN s{v} IS NULL OR {known} THEN NULL "
+        f"ELSE 'v{v}' || chr(31) || left(s{v}, 64) END "
+        f"WHEN abs(n{v}) >= {EXACT} THEN CASE WHEN regexp_full_match(trim(s{v}), '[+-]?\\d+') "
+        f"THEN 'i{v}' || chr(31) || left(s{v}, 64) END END"
+    )
+
+
+STRUCTURE = {
+    "MISSING COLUMNS": "ragged: too few cells",
+    "TOO MANY COLUMNS": "ragged: too many cells",
+    "UNQUOTED VALUE": "quote: it does not close",
+    "INVALID ENCODING": "encoding: not UTF-8",
+    "LINE SIZE OVER MAXIMUM": "line: too long",
+}
+
+
+def _structural(con: "duckdb.DuckDBPyConnection", stage: Stage) -> list[Reject]:
+    """Lines that DuckDB could not cut into cells."""
+    rows = con.execute(
+        "SELECT line, min(error_type), min(csv_line) FROM reject_errors GROUP BY line ORDER BY line"
+    ).fetchall()
+    con.execute("DROP TABLE IF EXISTS reject_errors; DROP TABLE IF EXISTS reject_scans")
+    out = []
+    for line, kind, raw in rows:
+        cut = (raw or "").strip()
+        if stage.layout is not None and stage.layout.line_column:
+            line = int(cut.split(",")[0]) if cut.split(",")[0].isdigit() else line
+        out.append(Reject(stage.name, int(line), STRUCTURE.get(kind, "row"), shown(cut)))
+    return out
+
+
+def lines_of(stage: Stage, ordinals: Sequence[int]) -> dict[int, int]:
+    """The line in its file of rows given by their ordinal within the source."""
+    wanted = sorted(set(ordinals))
+    if stage.text is None:
+        return {ordinal: ordinal + 1 for ordinal in wanted}
+    rejected = {reject.line for reject in stage.rejects}
+    found = record_lines(stage.text.path, stage.skip, rejected, wanted)
+    if stage.layout is not None and stage.layout.line_column:
+        return _stated_lines(stage, found)
+    return found
+
+
+def _stated_lines(stage: Stage, found: dict[int, int]) -> dict[int, int]:
+    """Lines of a flattened file, translated by its first column."""
+    assert stage.text is not None
+    with stage.text.path.open("rb") as file:
+        first = [line.split(b",", 1)[0] for line in file]
+    return {o: int(first[n - 1]) if first[n - 1].isdigit() else n for o, n in found.items()}

@@ -1,0 +1,100 @@
+"""From what the columns are to what becomes of them, over all sources of one call."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from fieldmend.errors import InputError
+from fieldmend.records.sources.stage import Stage
+from fieldmend.records.table import columns
+from fieldmend.records.table.columns import MISSING, Roles, Wanted
+from fieldmend.records.table.loading import Plan
+from fieldmend.text import shown
+
+Missing = Sequence[float | str] | Mapping[str, Sequence[float | str]]
+
+
+def roles_of(stage: Stage, wanted: Wanted) -> Roles:
+    """What a source's columns are; its names lose the units that they carry."""
+    layout = stage.layout
+    start = 1 if layout and layout.line_column else 0
+    bare, units = columns.clean(stage.names)
+    columns.check_names(bare[start:], stage.name)
+    stage.names = bare
+    stage.units = units | (layout.units if layout else {}) | stage.units
+    if layout and layout.time and wanted.time is None:
+        wanted = replace(wanted, time=layout.time)
+    roles = columns.assign(bare, stage.sample, wanted, stage.name)
+    if layout and layout.node is not None and roles.matrix:
+        roles = replace(roles, matrix=False)
+    return roles
+
+
+def plans_of(
+    sources: Sequence[tuple[Stage, Roles]], missing: Missing, *, zone: bool
+) -> tuple[list[str], list[Plan]]:
+    """The names of v0, v1, …, and a plan for each source."""
+    _refuse_shapes(sources)
+    long = sources[0][1].variable is not None
+    names: list[str] = []
+    for stage, roles in sources:
+        for c in roles.conditions:
+            name = "value" if long else stage.names[c]
+            if name not in names:
+                names.append(name)
+    plans = []
+    for stage, roles in sources:
+        slots = {c: 0 if long else names.index(stage.names[c]) for c in roles.conditions}
+        words, numbers = _declared(stage, slots, names, missing)
+        plans.append(Plan(stage, roles, slots, words, numbers, zone))
+    return names, plans
+
+
+def _refuse_shapes(sources: Sequence[tuple[Stage, Roles]]) -> None:
+    if len({(roles.matrix, roles.variable is not None) for _, roles in sources}) > 1:
+        listed = ", ".join(f"{shown(stage.name)} is {shape(roles)}" for stage, roles in sources[:6])
+        raise InputError(
+            f"files of different shapes: {listed}", hint="Hand them in one after the other"
+        )
+
+
+def unknown(sources: Sequence[tuple[Stage, Roles]], missing: Missing) -> list[str]:
+    """A warning for each condition in missing= that is nowhere (long records: not known yet)."""
+    if not isinstance(missing, Mapping) or any(r.variable is not None for _, r in sources):
+        return []
+    there = {name for stage, _ in sources for name in stage.names}
+    return [f"missing= names {shown(name)}, which is not there" for name in missing.keys() - there]
+
+
+def _declared(
+    stage: Stage, slots: Mapping[int, int], names: Sequence[str], missing: Missing
+) -> tuple[frozenset[str], dict[int, tuple[float, ...]]]:
+    """Words and numbers that stand for no reading."""
+    words, numbers = set(MISSING), dict[int, tuple[float, ...]]()
+    for v in slots.values():
+        given = missing.get(names[v], ()) if isinstance(missing, Mapping) else missing
+        codes = [*(stage.layout.missing.get(names[v], ()) if stage.layout else ())]
+        for item in _items(given):
+            try:
+                codes.append(float(item))
+            except ValueError:
+                words.add(str(item).strip().casefold())
+            except TypeError as error:
+                raise InputError(
+                    f"missing={shown(item)!r} is neither a number nor a word",
+                    hint="Write missing=[-9999]",
+                ) from error
+        numbers[v] = tuple(codes)
+    return frozenset(words), numbers
+
+
+def _items(given: object) -> Iterable[Any]:
+    """One value alone is a list of one: "-9999" is no row of letters."""
+    return given if isinstance(given, list | tuple | set | frozenset) else [given]
+
+
+def shape(roles: Roles) -> str:
+    """The shape of a source in a word."""
+    if roles.matrix:
+        return "a ready matrix"
+    return "long records" if roles.variable is not None else "records"

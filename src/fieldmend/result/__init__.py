@@ -1,0 +1,1 @@
+"""What a recovery gives back: arrays with labels, frames, lists, a summary."""

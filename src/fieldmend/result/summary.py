@@ -1,0 +1,147 @@
+"""A recovery as plain numbers and words: what `--json`, the screen and the report start from."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from fieldmend.flags import Flag
+from fieldmend.grid import stamp
+
+if TYPE_CHECKING:
+    from fieldmend.faults import Episode
+    from fieldmend.grid import Grid
+    from fieldmend.metrics import HiddenErrors
+    from fieldmend.result.recovery import Recovered, Recovery
+
+LOOK_FIRST = 10
+
+
+def summarise(recovery: Recovery) -> dict[str, Any]:
+    """A JSON-able dict; numbers that do not exist are None."""
+    from fieldmend import __version__
+
+    grid, origin = recovery.grid, recovery.grid.origin
+    return {
+        "fieldmend": __version__,
+        "command": recovery.options.command,
+        **about_grid(grid),
+        "conditions": {name: _condition(one) for name, one in recovery.conditions.items()},
+        "look_first": look_first(recovery),
+        "notes": [*origin.notes, *recovery.notes],
+        "warnings": [*origin.warnings, *_warnings(recovery)],
+        "suspects": list(origin.suspects),
+        "files": {},
+    }
+
+
+def about_grid(grid: Grid) -> dict[str, Any]:
+    """What was read, what became of the rows, and the grid they make."""
+    origin = grid.origin
+    return {
+        "rows": {
+            "read": origin.read,
+            "used": origin.used,
+            "duplicates": origin.duplicates,
+            "set_aside": origin.set_aside,
+        },
+        "set_aside_by_reason": dict(origin.rejects.totals),
+        "inputs": [asdict(one) for one in origin.files],
+        "grid": {
+            "slots": grid.shape[0],
+            "nodes": grid.shape[1],
+            "slot_seconds": grid.slot / 1e6,
+            "start": stamp(grid.times[0]),
+            "end": stamp(grid.times[-1] + grid.slot),
+            "places": 0 if grid.places is None else len(grid.places),
+        },
+    }
+
+
+def _warnings(recovery: Recovery) -> list[str]:
+    return [f"{name}: {w}" for name, one in recovery.conditions.items() for w in one.warnings]
+
+
+def _condition(one: Recovered) -> dict[str, Any]:
+    counts = {flag.name.lower(): int(np.count_nonzero(one.flag == flag)) for flag in Flag}
+    return {
+        "unit": one.unit,
+        "readings": int(one.flag.size) - counts["missing"],
+        "missing_share": counts["missing"] / one.flag.size,
+        "flags": counts,
+        "episodes": len(one.episodes),
+        "method": one.method,
+        "rank": one.rank,
+        "gap": _number(one.gap),
+        "status": one.status,
+        "choice": one.choice,
+        "holdout": _holdout(one),
+        "notes": list(one.notes),
+    }
+
+
+def _holdout(one: Recovered) -> dict[str, Any] | None:
+    if one.holdout is None:
+        return None
+    ours, line = one.holdout.method, one.holdout.line
+    return {
+        "hidden": ours.count,
+        "mae": _number(ours.mae),
+        "rmse": _number(ours.rmse),
+        "line_mae": _number(line.mae),
+        "line_rmse": _number(line.rmse),
+        "skill": _number(ours.skill),
+        "covered": one.holdout.covered,
+        "verdict": one.holdout.verdict,
+        "by_gap": _by_gap(ours, line),
+    }
+
+
+def _by_gap(ours: HiddenErrors, line: HiddenErrors) -> list[dict[str, Any]]:
+    return [
+        {
+            "shortest": a.shortest,
+            "longest": a.longest,
+            "hidden": a.count,
+            "mae": _number(a.mae),
+            "line_mae": _number(b.mae),
+        }
+        for a, b in zip(ours.by_gap, line.by_gap, strict=True)
+    ]
+
+
+def look_first(recovery: Recovery, count: int = LOOK_FIRST) -> list[dict[str, Any]]:
+    """The episodes a person should look at first: the largest by severity × readings."""
+    found = [
+        (_weight(episode), name, episode)
+        for name, one in recovery.conditions.items()
+        for episode in one.episodes
+        if episode.kind != "event"
+    ]
+    found.sort(key=lambda item: -item[0])
+    return [_episode(recovery, name, episode) for _, name, episode in found[:count]]
+
+
+def _weight(episode: Episode) -> float:
+    return float(min(episode.severity, 1e6) * episode.readings**0.5 * episode.confidence)
+
+
+def _episode(recovery: Recovery, name: str, episode: Episode) -> dict[str, Any]:
+    grid = recovery.grid
+    return {
+        "node": grid.nodes[episode.node],
+        "condition": name,
+        "kind": episode.kind,
+        "start": stamp(grid.times[episode.start]),
+        "end": stamp(grid.times[episode.stop - 1] + grid.slot),
+        "readings": episode.readings,
+        "severity": _number(episode.severity),
+        "confidence": _number(episode.confidence),
+        "explanation": episode.explanation,
+    }
+
+
+def _number(value: float) -> float | None:
+    return float(value) if np.isfinite(value) else None

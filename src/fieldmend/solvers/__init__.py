@@ -1,1 +1,0 @@
-"""Solvers of the LS problem and its baselines, all run by the one driver in ``loop``."""

@@ -1,1 +1,0 @@
-"""The field model behind ``method="auto"``."""
