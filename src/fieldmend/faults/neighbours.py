@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
 
+from fieldmend import geo
 from fieldmend.faults.labels import Context
 from fieldmend.faults.stretches import Array, Mask, node_medians, slot_medians
 
@@ -55,33 +55,22 @@ def panel(values: Array, flagged: Mask, context: Context) -> Panel:
 
 def companions(deviation: Array, context: Context) -> tuple[Array, bool]:
     """Nodes × 5: the nearest nodes that have readings, −1 where there are no more; if in space."""
-    able = ~np.isnan(deviation).all(axis=0)
+    able = np.asarray(~np.isnan(deviation).all(axis=0))
     distance = _distances(context, deviation.shape[1])
     in_space = distance is not None
     if distance is None:
         distance = 1 - _correlations(deviation)
-    distance[:, ~able] = np.inf
-    np.fill_diagonal(distance, np.inf)
-    order = np.argsort(distance, axis=1, kind="stable")[:, :COMPANIONS]
-    near = np.take_along_axis(distance, order, axis=1)
-    return np.where(np.isfinite(near), order, -1), in_space
+    return geo.nearest(distance, COMPANIONS, able), in_space
 
 
 def _distances(context: Context, nodes: int) -> Array | None:
     """Between all pairs of nodes, if every node has a place."""
-    places = context.places
-    if places is None or len(context.nodes) != nodes or any(n not in places for n in context.nodes):
+    if context.places is None or len(context.nodes) != nodes:
         return None
-    points = np.array([_point(places[name]) for name in context.nodes])
-    return np.asarray(np.sqrt(((points[:, None, :] - points[None, :, :]) ** 2).sum(axis=2)))
-
-
-def _point(place: Mapping[str, float]) -> tuple[float, float, float]:
-    """Metres, or degrees with those of longitude shortened: only the order of distances matters."""
-    if "lat" in place:
-        lat = float(place["lat"])
-        return lat, float(place["lon"]) * float(np.cos(np.radians(lat))), 0.0
-    return float(place["x"]), float(place["y"]), float(place.get("z", 0.0))
+    places = [context.places.get(name) for name in context.nodes]
+    if np.isnan(geo.points(places)).any():
+        return None
+    return geo.distances(places)
 
 
 def _correlations(deviation: Array) -> Array:

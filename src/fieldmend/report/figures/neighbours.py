@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from fieldmend import geo
+
 if TYPE_CHECKING:
     from fieldmend.grid import Array
     from fieldmend.recovery import Recovered, Recovery
@@ -27,7 +29,7 @@ def neighbours_of(recovery: Recovery, one: Recovered, node: int, most: int) -> N
     """At most `most` nodes that were heard, the best first."""
     heard: Array = np.asarray(~np.isnan(one.observed).all(axis=0))
     heard[node] = False
-    far = _distances(recovery, node)
+    far = geo.distances(_places(recovery), slice(node, node + 1))[0]
     placed = heard & np.isfinite(far)
     if np.count_nonzero(placed) >= FEWEST:
         order = np.argsort(np.where(placed, far, np.inf), kind="stable")
@@ -42,25 +44,18 @@ def _first(order: Array, usable: Array, most: int) -> tuple[int, ...]:
     return tuple(int(n) for n in order[:most] if usable[n])
 
 
+def _places(recovery: Recovery) -> list[geo.Place | None]:
+    known = recovery.grid.places or {}
+    return [known.get(node) for node in recovery.grid.nodes]
+
+
 def positions(recovery: Recovery) -> tuple[Array, bool]:
     """Nodes × (x, y), NaN where unknown, and whether they are degrees east and north."""
-    grid = recovery.grid
-    places = grid.places or {}
-    round_earth = any("lat" in place for place in places.values())
-    names = ("lon", "lat") if round_earth else ("x", "y")
-    nowhere = {name: np.nan for name in names}
-    at = [[places.get(node, nowhere).get(name, np.nan) for name in names] for node in grid.nodes]
-    return np.array(at, dtype=np.float64), round_earth
-
-
-def _distances(recovery: Recovery, node: int) -> Array:
-    at, round_earth = positions(recovery)
-    away = at - at[node]
-    if round_earth:
-        away[:, 0] = (away[:, 0] + 180) % 360 - 180  # the shorter way around
-        away[:, 0] *= np.cos(np.radians(at[node, 1]))
-    distance: Array = np.hypot(away[:, 0], away[:, 1])
-    return distance
+    places = _places(recovery)
+    degrees = geo.round_earth(places)
+    names = ("lon", "lat") if degrees else ("x", "y")
+    at = [[(place or {}).get(name, np.nan) for name in names] for place in places]
+    return np.array(at, dtype=np.float64), degrees
 
 
 def _likeness(estimate: Array, node: int) -> Array:
