@@ -555,3 +555,16 @@ def test_neither_pandas_nor_pyarrow_is_needed(tmp_path):
     done = subprocess.run(code, check=False, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     assert len(os.listdir(tmp_path)) == 4
+
+
+def test_files_and_report_need_the_plain_result_only(rec, tmp_path):
+    from fieldmend.export import write_csv
+    from fieldmend.report import write_report
+    from fieldmend.result.result import Result
+
+    plain = Result(rec.grid, rec.conditions, rec.options)
+    write_csv(plain, tmp_path / "plain.csv")
+    rec.to_csv(tmp_path / "own.csv")
+    assert (tmp_path / "plain.csv").read_bytes() == (tmp_path / "own.csv").read_bytes()
+    write_report(plain, tmp_path / "plain.html")
+    assert (tmp_path / "plain.html").stat().st_size > 10_000

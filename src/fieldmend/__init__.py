@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-__version__ = "0.1.0"
+from fieldmend.version import __version__
 
 __all__ = [
     "ConvergenceWarning",

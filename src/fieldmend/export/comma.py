@@ -9,14 +9,14 @@ from fieldmend.export.table import columns, connection, copy, register, selected
 from fieldmend.export.writing import PathLike, whole
 
 if TYPE_CHECKING:
-    from fieldmend.recovery import Recovery
+    from fieldmend.result.result import Result
 
 # Cells that begin so are formulas to a spreadsheet.
 FORMULA = ("=", "+", "-", "@", "\t", "\r")
 PACKED = {".gz": "gzip", ".zst": "zstd"}
 
 
-def write_csv(recovery: Recovery, path: PathLike, *, force: bool = False) -> None:
+def write_csv(recovery: Result, path: PathLike, *, force: bool = False) -> None:
     """Write the wide table as CSV; a name that ends in .gz or .zst is compressed."""
     grid = recovery.grid
     stamp = stamp_format(int(grid.times[0]), grid.slot)

@@ -11,19 +11,20 @@ from fieldmend.export.comma import csv_format, guarded, stamp_format
 from fieldmend.export.parquet import FORMAT
 from fieldmend.export.table import connection, copy, selected
 from fieldmend.export.writing import USAGE, OutputError, PathLike, whole
+from fieldmend.result.anomalies import anomaly_columns
 
 if TYPE_CHECKING:
-    from fieldmend.recovery import Recovery
+    from fieldmend.result.result import Result
 
 TABLES = (".parquet", ".pq", ".csv", ".csv.gz", ".csv.zst")
 
 
-def write_anomalies(recovery: Recovery, path: PathLike, *, force: bool = False) -> None:
+def write_anomalies(recovery: Result, path: PathLike, *, force: bool = False) -> None:
     """Write the list of anomalies, as Parquet or CSV by the name's ending."""
-    _write(recovery.anomaly_columns(), path, force=force)
+    _write(anomaly_columns(recovery), path, force=force)
 
 
-def write_rejects(recovery: Recovery, path: PathLike, *, force: bool = False) -> None:
+def write_rejects(recovery: Result, path: PathLike, *, force: bool = False) -> None:
     """Write the rows that were set aside: file, line, reason, text, count.
 
     The first thousand are listed, each with count 1; what is not listed is counted by reason in a

@@ -13,7 +13,8 @@ from fieldmend.export.writing import PathLike, whole
 from fieldmend.flags import KEPT, Flag
 
 if TYPE_CHECKING:
-    from fieldmend.recovery import Recovered, Recovery
+    from fieldmend.result.recovered import Recovered
+    from fieldmend.result.result import Result
 
 CHUNK = (64, 1024)  # stations × slots: a chunk is written once, a block of slots at a time
 PLACE_ATTRIBUTES = {
@@ -38,7 +39,7 @@ FLAGS = {
 }
 
 
-def write_netcdf(recovery: Recovery, path: PathLike, *, force: bool = False) -> None:
+def write_netcdf(recovery: Result, path: PathLike, *, force: bool = False) -> None:
     """Write a CF-1.11 file of station time series, dims station and time."""
     try:
         import h5netcdf
@@ -52,7 +53,7 @@ def write_netcdf(recovery: Recovery, path: PathLike, *, force: bool = False) -> 
 class _Writer:
     """One file as it is written."""
 
-    def __init__(self, recovery: Recovery, file: Any) -> None:
+    def __init__(self, recovery: Result, file: Any) -> None:
         self.recovery, self.file = recovery, file
         self.slots, self.nodes = recovery.grid.shape
         self.taken: set[str] = set()

@@ -8,12 +8,12 @@ from fieldmend.export.table import columns, connection, copy, register, selected
 from fieldmend.export.writing import PathLike, whole
 
 if TYPE_CHECKING:
-    from fieldmend.recovery import Recovery
+    from fieldmend.result.result import Result
 
 FORMAT = "FORMAT parquet, COMPRESSION zstd, ROW_GROUP_SIZE 122880"
 
 
-def write_parquet(recovery: Recovery, path: PathLike, *, force: bool = False) -> None:
+def write_parquet(recovery: Result, path: PathLike, *, force: bool = False) -> None:
     """Write the wide table as Parquet."""
     with whole(path, force=force) as part, connection(part) as con:
         source = register(con, recovery, list(recovery.grid.nodes))

@@ -20,7 +20,8 @@ from fieldmend.records.sources.stage import quoted
 if TYPE_CHECKING:
     import duckdb
 
-    from fieldmend.recovery import Recovered, Recovery
+    from fieldmend.result.recovered import Recovered
+    from fieldmend.result.result import Result
 
 PLACES = {
     "lat": "latitude",
@@ -43,7 +44,7 @@ class Column:
     array: Any = None
 
 
-def columns(recovery: Recovery) -> list[Column]:
+def columns(recovery: Result) -> list[Column]:
     """The columns of the wide table, in order. Row i is slot i // nodes, node i % nodes."""
     nodes = len(recovery.grid.nodes)
     taken: set[str] = set()
@@ -80,13 +81,13 @@ def _condition(c: int, name: str, one: Recovered, taken: set[str]) -> Iterator[C
             yield Column(label, f"v{c}_{made}", "made", array)
 
 
-def place_keys(recovery: Recovery) -> list[str]:
+def place_keys(recovery: Result) -> list[str]:
     """What is known of the nodes' places."""
     places = recovery.grid.places or {}
     return [key for key in PLACES if any(key in place for place in places.values())]
 
 
-def place_values(recovery: Recovery, key: str) -> list[float | None]:
+def place_values(recovery: Result, key: str) -> list[float | None]:
     """One number per node, None where its place is not known."""
     places = recovery.grid.places or {}
     return [places.get(node, {}).get(key) for node in recovery.grid.nodes]
@@ -122,7 +123,7 @@ def connection(path: Path) -> Iterator[duckdb.DuckDBPyConnection]:
         con.close()
 
 
-def register(con: duckdb.DuckDBPyConnection, recovery: Recovery, nodes: list[str]) -> str:
+def register(con: duckdb.DuckDBPyConnection, recovery: Result, nodes: list[str]) -> str:
     """Make the arrays known to DuckDB; the FROM clause that gives rows i with all of them."""
     con.execute("SET VARIABLE nodes = $given", {"given": nodes})
     for key in place_keys(recovery):

@@ -1,14 +1,15 @@
 """The main job: from any source of records to the recovered field, with labels.
 
 `job` (the order of the steps), `options` (checked first), `condition` (one condition, window after
-window), `solving` (one window), `windows`, `room` (where results live), `witnesses` (who was
-heard), `judging` (flags), `holdout` (readings hidden on purpose), `notes` (sentences);
-what comes out: `result`, `frames`, `anomalies`, `summary`.
+window), `solving` (one window), `windows`, `storage` (where results live), `witnesses` (who was
+heard), `judging` (flags), `holdout` (readings hidden on purpose), `notes` (sentences), `recovery`
+(what users get: the result and the ways out of it).
 """
 
-from fieldmend.recovery.holdout import Holdout
 from fieldmend.recovery.job import recover
-from fieldmend.recovery.options import Options
-from fieldmend.result.recovery import Recovered, Recovery
+from fieldmend.recovery.recovery import Recovery
+from fieldmend.result.holdout import Holdout
+from fieldmend.result.options import Options
+from fieldmend.result.recovered import Recovered
 
 __all__ = ["Holdout", "Options", "Recovered", "Recovery", "recover"]

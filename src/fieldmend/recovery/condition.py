@@ -15,7 +15,7 @@ from fieldmend.faults import Episode
 from fieldmend.flags import BAD, Flag
 from fieldmend.grid import Array, Grid
 from fieldmend.recovery import notes
-from fieldmend.recovery.holdout import Holdout, merged
+from fieldmend.recovery.holdout import merged
 from fieldmend.recovery.joint import heard_columns, helps
 from fieldmend.recovery.judging import (
     flags,
@@ -24,12 +24,13 @@ from fieldmend.recovery.judging import (
     outside,
     usual_distance,
 )
-from fieldmend.recovery.options import Options
 from fieldmend.recovery.solving import Solved, field_of, score, solve, suspicious, typical_error
 from fieldmend.recovery.storage import Room
 from fieldmend.recovery.windows import Window, windows
 from fieldmend.recovery.witnesses import Witnesses, witnesses
-from fieldmend.result.recovery import Recovered
+from fieldmend.result.holdout import Holdout
+from fieldmend.result.options import Options
+from fieldmend.result.recovered import Recovered
 
 log = logging.getLogger(__name__)
 

@@ -12,10 +12,12 @@ from fieldmend.errors import InputError
 from fieldmend.grid import Grid
 from fieldmend.records import Records, read
 from fieldmend.recovery.condition import recover_condition
-from fieldmend.recovery.options import Options, check_slot
+from fieldmend.recovery.options import check_slot
+from fieldmend.recovery.recovery import Recovery
 from fieldmend.recovery.storage import Room
 from fieldmend.result.frames import BACKENDS
-from fieldmend.result.recovery import Recovered, Recovery
+from fieldmend.result.options import Options
+from fieldmend.result.recovered import Recovered
 from fieldmend.text import shown
 
 Progress = Callable[[str, float], object]

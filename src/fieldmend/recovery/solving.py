@@ -13,10 +13,11 @@ from fieldmend.decomposition import ConvergenceWarning, Decomposition, decompose
 from fieldmend.grid import Array
 from fieldmend.methods import METHODS
 from fieldmend.metrics import interpolate
-from fieldmend.recovery.holdout import LARGEST, Holdout, hide, scored
+from fieldmend.recovery.holdout import LARGEST, hide, scored
 from fieldmend.recovery.judging import comparable
-from fieldmend.recovery.options import Options
 from fieldmend.recovery.witnesses import Witnesses
+from fieldmend.result.holdout import Holdout
+from fieldmend.result.options import Options
 
 # Certified relative gaps. On real and simulated networks the estimate moves by under 0.3 % of the
 # noise (root mean square) between 1e-4 and 1e-6, the errors on hidden readings by under 0.1 %

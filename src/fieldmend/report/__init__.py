@@ -14,12 +14,12 @@ from fieldmend.report.page import render
 from fieldmend.report.plotting import plot
 
 if TYPE_CHECKING:
-    from fieldmend.recovery import Recovery
+    from fieldmend.result.result import Result
 
 __all__ = ["plot", "write_report"]
 
 
-def write_report(recovery: Recovery, path: str | PathLike[str], *, force: bool = False) -> None:
+def write_report(recovery: Result, path: str | PathLike[str], *, force: bool = False) -> None:
     """Write the report: one HTML file, at most 6 MB, that needs no network.
 
     The same recovery gives the same bytes. The file appears whole or not at all.

@@ -24,7 +24,8 @@ from fieldmend.report.wording import (
 from fieldmend.text import shown
 
 if TYPE_CHECKING:
-    from fieldmend.recovery import Recovered, Recovery
+    from fieldmend.result.recovered import Recovered
+    from fieldmend.result.result import Result
 
 Summary = dict[str, Any]
 
@@ -49,7 +50,7 @@ class Chosen:
         return None
 
 
-def choose(recovery: Recovery, summary: Summary, most: int) -> Chosen:
+def choose(recovery: Result, summary: Summary, most: int) -> Chosen:
     """Conditions in their order, those with most flagged readings if there are too many."""
     flags = {name: one["flags"] for name, one in summary["conditions"].items()}
     ranked = sorted(flags, key=lambda name: -(flags[name]["suspect"] + flags[name]["fail"]))
@@ -58,7 +59,7 @@ def choose(recovery: Recovery, summary: Summary, most: int) -> Chosen:
     return Chosen(conditions, {name: _worst(recovery, name, summary) for name in conditions})
 
 
-def _worst(recovery: Recovery, condition: str, summary: Summary) -> tuple[int, ...]:
+def _worst(recovery: Result, condition: str, summary: Summary) -> tuple[int, ...]:
     """Nodes of "look first at", then those with most flagged, then with most lost readings."""
     one, nodes = recovery.conditions[condition], recovery.grid.nodes
     if np.isnan(one.estimate).all():
@@ -95,7 +96,7 @@ def headline(summary: Summary) -> str:
     return f"{counted(summary['grid']['nodes'], 'node')}: {lost}, {flagged}{failed}."
 
 
-def about(recovery: Recovery, summary: Summary) -> str:
+def about(recovery: Result, summary: Summary) -> str:
     """From when to when, in how many conditions."""
     grid = recovery.grid
     when = period(grid.times[0], grid.times[-1] + grid.slot)
@@ -199,7 +200,7 @@ def _some(names: list[str]) -> str:
     return listed(names) if len(names) <= NAMED else counted(len(names), "condition")
 
 
-def look_first(recovery: Recovery, summary: Summary, chosen: Chosen) -> list[dict[str, Any]]:
+def look_first(recovery: Result, summary: Summary, chosen: Chosen) -> list[dict[str, Any]]:
     """The worst episodes, each with a link to its curve."""
     nodes, out = recovery.grid.nodes, []
     for item in summary["look_first"]:
@@ -240,7 +241,7 @@ def hidden_table(one: Recovered) -> list[dict[str, str]]:
     ]
 
 
-def rejects(recovery: Recovery) -> dict[str, Any]:
+def rejects(recovery: Result) -> dict[str, Any]:
     """Rows that were set aside: counted by reason, the first ones in full."""
     found = recovery.grid.origin.rejects
     rows = [
@@ -260,7 +261,7 @@ def rejects(recovery: Recovery) -> dict[str, Any]:
     }
 
 
-def remarks(recovery: Recovery, summary: Summary) -> list[tuple[str, list[str]]]:
+def remarks(recovery: Result, summary: Summary) -> list[tuple[str, list[str]]]:
     """Warnings, values that look like codes, notes; only what there is."""
     notes = [plain(note) for note in summary["notes"]]
     for name, one in summary["conditions"].items():
@@ -278,7 +279,7 @@ def _capped(lines: list[str]) -> list[str]:
     return lines if more <= 0 else [*lines[:LISTED], f"… and {count(more)} more"]
 
 
-def made(recovery: Recovery, summary: Summary) -> dict[str, Any]:
+def made(recovery: Result, summary: Summary) -> dict[str, Any]:
     """Everything that is needed to make it again."""
     options = recovery.options
     settings = [

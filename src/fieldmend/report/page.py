@@ -23,10 +23,11 @@ from fieldmend.report import contents, figures, palette
 from fieldmend.report.encoding import to_json
 from fieldmend.report.figures import Drawing
 from fieldmend.report.wording import plain
+from fieldmend.result.summary import summarise
 from fieldmend.text import shown
 
 if TYPE_CHECKING:
-    from fieldmend.recovery import Recovery
+    from fieldmend.result.result import Result
 
 LIMIT = 6_000_000  # bytes of the whole file
 WORDS = 500_000  # of them for text, tables and small figures
@@ -71,10 +72,10 @@ class Panel:
             yield from group
 
 
-def render(recovery: Recovery) -> bytes:
+def render(recovery: Result) -> bytes:
     """The page; figures get coarser, then fewer, until it fits its limit."""
     plotly = _Plotly.installed()
-    summary = recovery.summary()
+    summary = summarise(recovery)
     for shrink in (1, 2, 4, 12):
         room = (LIMIT - WORDS - len(plotly.packed)) / shrink
         page = _page(recovery, summary, plotly, room, max(1, CONDITIONS // shrink))
@@ -107,7 +108,7 @@ def _hash(script: bytes) -> str:
 
 
 def _page(
-    recovery: Recovery, summary: dict[str, Any], plotly: _Plotly, room: float, most: int
+    recovery: Result, summary: dict[str, Any], plotly: _Plotly, room: float, most: int
 ) -> bytes:
     chosen = contents.choose(recovery, summary, most)
     panels = [_panel(recovery, chosen, name, room) for name in chosen.conditions]
@@ -143,7 +144,7 @@ def _page(
     return text.encode()
 
 
-def _panel(recovery: Recovery, chosen: contents.Chosen, name: str, room: float) -> Panel:
+def _panel(recovery: Result, chosen: contents.Chosen, name: str, room: float) -> Panel:
     index, one = chosen.conditions.index(name), recovery.conditions[name]
     share = room / len(chosen.conditions)
     nodes = chosen.nodes[name]
@@ -179,7 +180,7 @@ def _panel(recovery: Recovery, chosen: contents.Chosen, name: str, room: float) 
     )
 
 
-def _overview(recovery: Recovery, chosen: contents.Chosen) -> list[Shown]:
+def _overview(recovery: Result, chosen: contents.Chosen) -> list[Shown]:
     """Figures that compare the conditions."""
     kinds: tuple[tuple[str, str, Callable[..., Drawing | None]], ...] = (
         ("loss", "Loss rate of the nodes", figures.rates),

@@ -9,10 +9,11 @@ from fieldmend.report import contents, figures
 from fieldmend.report.encoding import coloured
 from fieldmend.report.figures import Drawing
 from fieldmend.report.palette import THEMES
+from fieldmend.result.summary import summarise
 from fieldmend.text import shown
 
 if TYPE_CHECKING:
-    from fieldmend.recovery import Recovery
+    from fieldmend.result.result import Result
 
 # Name → the function, what it is about: one condition, a node of it, or all conditions together.
 FIGURES: dict[str, tuple[Callable[..., Drawing | None], str]] = {
@@ -30,7 +31,7 @@ FIGURES: dict[str, tuple[Callable[..., Drawing | None], str]] = {
 
 
 def plot(
-    recovery: Recovery,
+    recovery: Result,
     figure: str = "heatmap",
     condition: str | None = None,
     *,
@@ -106,11 +107,13 @@ def _known(name: str, names: Any, what: str) -> str:
     return name
 
 
-def _node(recovery: Recovery, condition: str, name: object) -> int:
+def _node(recovery: Result, condition: str, name: object) -> int:
     nodes = recovery.grid.nodes
     if name is not None:
         return nodes.index(_known(str(name), nodes, "node"))
-    worst = contents.choose(recovery, recovery.summary(), len(recovery.conditions)).nodes[condition]
+    worst = contents.choose(recovery, summarise(recovery), len(recovery.conditions)).nodes[
+        condition
+    ]
     if not worst:
         msg = f"{shown(condition)} has no reading: nothing to draw"
         raise ValueError(msg)

@@ -10,14 +10,14 @@ from fieldmend import faults
 from fieldmend.flags import BAD, Flag
 
 if TYPE_CHECKING:
-    from fieldmend.result.recovery import Recovery
+    from fieldmend.result.result import Result
 
 COLUMNS = (
     "node", "time", "condition", "value", "expected", "deviation", "score", "kind", "episode",
 )  # fmt: skip
 
 
-def anomaly_columns(recovery: Recovery) -> dict[str, Any]:
+def anomaly_columns(recovery: Result) -> dict[str, Any]:
     """Columns of the list, condition after condition, each in order of time, then node.
 
     ``score`` is the deviation in units of the node's usual distance from the field; ``episode``

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any
 from fieldmend.result.anomalies import anomaly_columns
 
 if TYPE_CHECKING:
-    from fieldmend.result.recovery import Recovery
+    from fieldmend.result.result import Result
 
 
 class Frames(Mapping[str, Any]):
     """Condition → frame, time × node, made when it is asked for."""
 
-    def __init__(self, recovery: Recovery, what: str) -> None:
+    def __init__(self, recovery: Result, what: str) -> None:
         self._recovery, self._what = recovery, what
 
     def __getitem__(self, condition: str) -> Any:
@@ -34,13 +34,13 @@ class Frames(Mapping[str, Any]):
         return f"<frames of {self._what}: {', '.join(self)}>"
 
 
-def anomaly_frame(recovery: Recovery) -> Any:
+def anomaly_frame(recovery: Result) -> Any:
     """The list of anomalies as a frame."""
     columns = {name: _plain(column) for name, column in anomaly_columns(recovery).items()}
     return _frame(recovery, columns, columns["time"], indexed=False)
 
 
-def _frame(recovery: Recovery, columns: dict[str, Any], times: Any, *, indexed: bool) -> Any:
+def _frame(recovery: Result, columns: dict[str, Any], times: Any, *, indexed: bool) -> Any:
     """`indexed`: one row per slot; the time becomes pandas' index, a first column elsewhere."""
     backend = recovery.backend or next((b for b in BACKENDS if find_spec(b)), None)
     if backend is None:

@@ -9,20 +9,20 @@ import numpy as np
 
 from fieldmend.flags import Flag
 from fieldmend.grid import stamp
+from fieldmend.version import __version__
 
 if TYPE_CHECKING:
     from fieldmend.faults import Episode
     from fieldmend.grid import Grid
     from fieldmend.metrics import HiddenErrors
-    from fieldmend.result.recovery import Recovered, Recovery
+    from fieldmend.result.recovered import Recovered
+    from fieldmend.result.result import Result
 
 LOOK_FIRST = 10
 
 
-def summarise(recovery: Recovery) -> dict[str, Any]:
+def summarise(recovery: Result) -> dict[str, Any]:
     """A JSON-able dict; numbers that do not exist are None."""
-    from fieldmend import __version__
-
     grid, origin = recovery.grid, recovery.grid.origin
     return {
         "fieldmend": __version__,
@@ -60,7 +60,7 @@ def about_grid(grid: Grid) -> dict[str, Any]:
     }
 
 
-def _warnings(recovery: Recovery) -> list[str]:
+def _warnings(recovery: Result) -> list[str]:
     return [f"{name}: {w}" for name, one in recovery.conditions.items() for w in one.warnings]
 
 
@@ -112,7 +112,7 @@ def _by_gap(ours: HiddenErrors, line: HiddenErrors) -> list[dict[str, Any]]:
     ]
 
 
-def look_first(recovery: Recovery, count: int = LOOK_FIRST) -> list[dict[str, Any]]:
+def look_first(recovery: Result, count: int = LOOK_FIRST) -> list[dict[str, Any]]:
     """The episodes a person should look at first: the largest by severity × readings."""
     found = [
         (_weight(episode), name, episode)
@@ -128,7 +128,7 @@ def _weight(episode: Episode) -> float:
     return float(min(episode.severity, 1e6) * episode.readings**0.5 * episode.confidence)
 
 
-def _episode(recovery: Recovery, name: str, episode: Episode) -> dict[str, Any]:
+def _episode(recovery: Result, name: str, episode: Episode) -> dict[str, Any]:
     grid = recovery.grid
     return {
         "node": grid.nodes[episode.node],

@@ -28,7 +28,8 @@ from fieldmend.text import shown
 if TYPE_CHECKING:
     from fieldmend.faults import Episode
     from fieldmend.grid import Array
-    from fieldmend.recovery import Recovered, Recovery
+    from fieldmend.result.recovered import Recovered
+    from fieldmend.result.result import Result
 
 POINTS = 2000
 NAMED = 3  # episodes a caption explains
@@ -44,7 +45,7 @@ OTHER_SYMBOLS = ("hexagon", "pentagon", "bowtie", "hourglass")
 class Node:
     """One node of one condition, and how finely to draw it."""
 
-    recovery: Recovery
+    recovery: Result
     one: Recovered
     index: int
     points: int
@@ -67,7 +68,7 @@ class Node:
 
 
 def curve(
-    recovery: Recovery, condition: str, node: int, points: int = POINTS, neighbours: int = 4
+    recovery: Result, condition: str, node: int, points: int = POINTS, neighbours: int = 4
 ) -> Drawing:
     """Observed, estimate, interval, flags and neighbours of one node."""
     one = recovery.conditions[condition]
@@ -81,7 +82,7 @@ def curve(
     return Drawing(data, layout, _says(this), _caption(this, near))
 
 
-def _edges(recovery: Recovery, start: int, stop: int) -> Array:
+def _edges(recovery: Result, start: int, stop: int) -> Array:
     """When a stretch of slots begins and ends."""
     ends = recovery.grid.times[[start, stop - 1]] + np.array([0, recovery.grid.slot])
     out: Array = ends.astype("datetime64[us]").astype("datetime64[ms]")

@@ -41,13 +41,14 @@ from fieldmend.text import shown
 
 if TYPE_CHECKING:
     from fieldmend.grid import Array
-    from fieldmend.recovery import Recovered, Recovery
+    from fieldmend.result.recovered import Recovered
+    from fieldmend.result.result import Result
 
 CELLS = 150_000
 TOKENS = ("seen", *(f"lost-{i}" for i in range(1, TENTHS + 1)), "unjudged", "suspect", "fail")
 
 
-def states(recovery: Recovery, condition: str, cells: int = CELLS) -> Drawing:
+def states(recovery: Result, condition: str, cells: int = CELLS) -> Drawing:
     """Which readings were seen, lost and recovered, suspect, failed."""
     one, grid = recovery.conditions[condition], recovery.grid
     size = Cells.within(grid.shape, cells)
@@ -77,7 +78,7 @@ def states(recovery: Recovery, condition: str, cells: int = CELLS) -> Drawing:
     )  # fmt: skip
 
 
-def values(recovery: Recovery, condition: str, cells: int = CELLS) -> Drawing:
+def values(recovery: Result, condition: str, cells: int = CELLS) -> Drawing:
     """The filled field: readings where they are trusted, estimates elsewhere."""
     one, grid = recovery.conditions[condition], recovery.grid
     size = Cells.within(grid.shape, cells)

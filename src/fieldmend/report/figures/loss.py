@@ -17,7 +17,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from fieldmend.grid import Array
-    from fieldmend.recovery import Recovered, Recovery
+    from fieldmend.result.recovered import Recovered
+    from fieldmend.result.result import Result
 
 STEPS = 400  # of an empirical distribution that are drawn
 HEIGHT = 320
@@ -29,7 +30,7 @@ def observed(one: Recovered) -> Array:
     return seen
 
 
-def rates(recovery: Recovery, conditions: Sequence[str]) -> Drawing | None:
+def rates(recovery: Result, conditions: Sequence[str]) -> Drawing | None:
     """Share of the nodes that lost at most so much of their slots; None if nothing is lost."""
     data, said, top = [], [], 0.0
     for i, name in enumerate(conditions):
@@ -60,7 +61,7 @@ def rates(recovery: Recovery, conditions: Sequence[str]) -> Drawing | None:
     )  # fmt: skip
 
 
-def gaps(recovery: Recovery, conditions: Sequence[str]) -> Drawing | None:
+def gaps(recovery: Result, conditions: Sequence[str]) -> Drawing | None:
     """How many gaps there are of each length, doubling from bin to bin; None if there are none."""
     data, said, most = [], [], 1
     slot = recovery.grid.slot
@@ -99,7 +100,7 @@ def gaps(recovery: Recovery, conditions: Sequence[str]) -> Drawing | None:
     )  # fmt: skip
 
 
-def flagged(recovery: Recovery, conditions: Sequence[str]) -> Drawing | None:
+def flagged(recovery: Result, conditions: Sequence[str]) -> Drawing | None:
     """Share of the readings that are suspect or outside the limits; None if none are."""
     shares, words = [], []
     for name in conditions:

@@ -11,7 +11,8 @@ from fieldmend import geo
 
 if TYPE_CHECKING:
     from fieldmend.grid import Array
-    from fieldmend.recovery import Recovered, Recovery
+    from fieldmend.result.recovered import Recovered
+    from fieldmend.result.result import Result
 
 COMPARED = 500  # slots that a likeness is measured on
 FEWEST = 2  # nodes with a place that make "nearest" worth saying
@@ -25,7 +26,7 @@ class Neighbours:
     why: str
 
 
-def neighbours_of(recovery: Recovery, one: Recovered, node: int, most: int) -> Neighbours:
+def neighbours_of(recovery: Result, one: Recovered, node: int, most: int) -> Neighbours:
     """At most `most` nodes that were heard, the best first."""
     heard: Array = np.asarray(~np.isnan(one.observed).all(axis=0))
     heard[node] = False
@@ -44,12 +45,12 @@ def _first(order: Array, usable: Array, most: int) -> tuple[int, ...]:
     return tuple(int(n) for n in order[:most] if usable[n])
 
 
-def _places(recovery: Recovery) -> list[geo.Place | None]:
+def _places(recovery: Result) -> list[geo.Place | None]:
     known = recovery.grid.places or {}
     return [known.get(node) for node in recovery.grid.nodes]
 
 
-def positions(recovery: Recovery) -> tuple[Array, bool]:
+def positions(recovery: Result) -> tuple[Array, bool]:
     """Nodes × (x, y), NaN where unknown, and whether they are degrees east and north."""
     places = _places(recovery)
     degrees = geo.round_earth(places)

@@ -17,7 +17,8 @@ from fieldmend.text import shown
 
 if TYPE_CHECKING:
     from fieldmend.grid import Array
-    from fieldmend.recovery import Recovered, Recovery
+    from fieldmend.result.recovered import Recovered
+    from fieldmend.result.result import Result
 
 SMALLEST = 7  # diameter of a mark, pixels
 LARGEST, LARGEST_OF_MANY = 26, 14
@@ -25,7 +26,7 @@ FEW = 60  # nodes whose names fit beside their marks
 MOST = 3000  # marks that are drawn
 
 
-def places(recovery: Recovery, condition: str) -> Drawing | None:
+def places(recovery: Result, condition: str) -> Drawing | None:
     """A map of the nodes: colour is the loss rate, size the share of flagged readings."""
     one, grid = recovery.conditions[condition], recovery.grid
     at, round_earth = positions(recovery)

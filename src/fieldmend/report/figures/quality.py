@@ -17,7 +17,7 @@ from fieldmend.text import shown
 
 if TYPE_CHECKING:
     from fieldmend.grid import Array
-    from fieldmend.recovery import Recovery
+    from fieldmend.result.result import Result
 
 HEIGHT = 320
 WORK = 4e8  # slots × nodes × the smaller of them; beyond, evenly spaced slots are decomposed
@@ -27,7 +27,7 @@ BINS = 60
 MARKS = {"solid": "circle", "dash": "square"}
 
 
-def energy(recovery: Recovery, condition: str) -> Drawing | None:
+def energy(recovery: Result, condition: str) -> Drawing | None:
     """Singular-value energy of the readings and of the recovered field; None for too few."""
     one = recovery.conditions[condition]
     step = math.ceil(one.flag.size * min(one.flag.shape) / WORK)
@@ -65,7 +65,7 @@ def energy(recovery: Recovery, condition: str) -> Drawing | None:
     )  # fmt: skip
 
 
-def residuals(recovery: Recovery, condition: str) -> Drawing | None:
+def residuals(recovery: Result, condition: str) -> Drawing | None:
     """Reading minus estimate, trusted and suspect readings apart; None without readings."""
     one = recovery.conditions[condition]
     with np.errstate(over="ignore", invalid="ignore"):
@@ -104,7 +104,7 @@ def residuals(recovery: Recovery, condition: str) -> Drawing | None:
     )
 
 
-def by_gap(recovery: Recovery, condition: str) -> Drawing | None:
+def by_gap(recovery: Result, condition: str) -> Drawing | None:
     """Error on hidden readings by the length of their gap, beside a straight line's."""
     one = recovery.conditions[condition]
     if one.holdout is None or not one.holdout.method.by_gap:

@@ -1,0 +1,86 @@
+"""How a recovery is to be made, checked before any work is done."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from fieldmend.errors import InputError
+from fieldmend.grid import Grid
+from fieldmend.methods import METHODS
+from fieldmend.text import shown
+
+DAY = 86_400_000_000  # microseconds
+FEWEST_A_DAY = 4  # slots, else there is no course of the day to see
+USABLE = tuple(name for name in METHODS if name != "oracle")
+"""Methods of `decompose` that need to be told nothing about the truth."""
+
+
+@dataclass(frozen=True)
+class Options:
+    """How a recovery was made."""
+
+    method: str = "auto"
+    level: float = 0.9
+    limits: Mapping[str, tuple[float, float]] = field(default_factory=dict)
+    seed: int = 0
+    holdout: bool = True
+    command: str = ""
+    joint: bool = False
+    period: tuple[int, ...] = ()  # slots in a day and a week, where slots divide them
+
+    def __post_init__(self) -> None:
+        if self.method not in USABLE:
+            raise InputError(
+                f"method {shown(self.method)!r} cannot recover", hint=f"Use {', '.join(USABLE)}"
+            )
+        if not _number(self.level) or not 0 < self.level < 1:
+            raise InputError(
+                f"level {shown(self.level)} is no share between 0 and 1",
+                hint="Write 0.9 for intervals that hold nine in ten",
+            )
+        if not _count(self.seed):
+            raise InputError(f"seed {shown(self.seed)}", hint="Give a whole number from 0")
+        for name, pair in self.limits.items():
+            _check_limits(name, pair)
+
+    def for_grid(self, grid: Grid) -> Options:
+        """The same, knowing how many slots make a day and a week."""
+        whole = grid.slot > 0 and DAY % grid.slot == 0 and DAY // grid.slot >= FEWEST_A_DAY
+        day = DAY // grid.slot if whole else 0
+        return replace(self, period=(day, 7 * day)) if day else self
+
+    def check_conditions(self, grid: Grid) -> None:
+        """Limits are for conditions that are there."""
+        for name in self.limits:
+            if name not in grid.values:
+                raise InputError(
+                    f"limits for {shown(name)!r}, which is not there",
+                    hint=f"Conditions: {', '.join(shown(c) for c in grid.values)}",
+                )
+
+
+def _check_limits(name: str, pair: Any) -> None:
+    hint = f"Write the lowest, then the highest possible value: {shown(name)}=-40:60"
+    if isinstance(pair, str) or not hasattr(pair, "__len__") or len(pair) != 2:
+        raise InputError(f"limits of {shown(name)}: {shown(pair)} is no pair", hint=hint)
+    low, high = pair
+    if not _number(low) or not _number(high):
+        raise InputError(f"limits of {shown(name)}: {shown(pair)} are no numbers", hint=hint)
+    if low > high:
+        raise InputError(f"limits of {shown(name)}: {low:g} is above {high:g}", hint=hint)
+
+
+def _count(value: Any) -> bool:
+    return isinstance(value, int | np.integer) and not isinstance(value, bool) and int(value) >= 0
+
+
+def _number(value: Any) -> bool:
+    try:
+        return not isinstance(value, str | bool) and not math.isnan(float(value))
+    except (TypeError, ValueError):
+        return False
