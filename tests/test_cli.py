@@ -95,7 +95,7 @@ def test_recover_writes_its_files_and_tells(readings, run):
     assert (twice, aside) == (1, 1)
     for said in (
         "set aside  1 number", "comma-separated, 3 columns", "8 nodes x 80 slots of 10 min",
-        "Look first at\n  node n2, temperature, 2024-01-01", "straight line",
+        "Look first at\n  node n2, temperature, 1 Jan 2024", "straight line",
         "slot 10 min, found", "see why rows were set aside in readings.rejects.csv",
     ):  # fmt: skip
         assert said in out

@@ -28,7 +28,7 @@ from fieldmend.report.figures.neighbours import neighbours_of
 from fieldmend.report.page import LIMIT, render
 from fieldmend.report.palette import DARK, LIGHT, TENTHS
 from fieldmend.report.plotting import FIGURES
-from fieldmend.report.wording import labels, measure, percent
+from fieldmend.report.wording import labels
 
 HOSTILE = (
     "<script>window.pwned=1</script>",
@@ -370,13 +370,6 @@ def test_the_map_is_not_torn_at_the_date_line():
 
 
 # ---------------------------------------------------------------- words and colours
-
-
-def test_numbers_are_rounded_for_people():
-    assert [measure(v) for v in (0.0, 0.0123456, -1.5, 999_999.0, 1e-9)] == [
-        "0", "0.0123", "-1.50", "1,000,000", "1e-09",
-    ]  # fmt: skip
-    assert [percent(s) for s in (0.5, 0.0321, 0.9991)] == ["50 %", "3.2 %", "> 99.9 %"]
 
 
 def test_labels_are_escaped_for_plotly_and_stay_apart():

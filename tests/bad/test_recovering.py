@@ -183,7 +183,7 @@ def test_nodes_that_appear_or_die_are_named(dense):
     notes = recovered(X).notes
     assert "node 10 without a reading: estimated as the median of the others" in notes
     assert (
-        "node 3 has no reading before 1 Jan 1970 06:15: 25% of its slots are estimated from the "
+        "node 3 has no reading before 1 Jan 1970 06:15: 25 % of its slots are estimated from the "
         "others" in notes
     )
     assert any(n.startswith("node 7 has no reading after 1 Jan 1970 15:") for n in notes)

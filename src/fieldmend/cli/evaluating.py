@@ -138,8 +138,8 @@ def _story(found: dict[str, Any]) -> list[RenderableType]:
 
 def _wide(rows: Sequence[dict[str, Any]], across: str, shown: Any) -> RenderableType:
     """Methods down, rates or gaps across; the best of each column first in its order."""
-    from fieldmend.cli.formatting import figure
     from fieldmend.cli.printed import table
+    from fieldmend.text import figure
 
     heads = list(dict.fromkeys(row[across] for row in rows))
     methods = list(dict.fromkeys(row["method"] for row in rows))

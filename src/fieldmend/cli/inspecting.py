@@ -124,9 +124,8 @@ def _story(typed: Sequence[str], found: dict[str, Any]) -> list[RenderableType]:
 
 
 def _readings(found: dict[str, Any]) -> RenderableType:
-    from fieldmend.cli.formatting import figure, percent
     from fieldmend.cli.printed import label, table
-    from fieldmend.records.gridding.slotting import in_words
+    from fieldmend.text import duration, figure, percent
 
     slot = found["grid"]["slot_seconds"] * 1e6
     rows = []
@@ -136,16 +135,15 @@ def _readings(found: dict[str, Any]) -> RenderableType:
         rows.append(
             [label(name, one["unit"]), f"{one['readings']:,}", percent(one["missing_share"]),
              figure(low), figure(high),
-             *("-" if n is None else in_words(round(n * slot)) for n in gaps)]
+             *("-" if n is None else duration(n * slot) for n in gaps)]
         )  # fmt: skip
     head = ("condition", "readings", "missing", "lowest", "highest", "median gap", "longest")
     return table(head, rows, left=(0,))
 
 
 def _losses(conditions: dict[str, Any]) -> RenderableType:
-    from fieldmend.cli.formatting import percent
     from fieldmend.cli.printed import label, table
-    from fieldmend.text import shown
+    from fieldmend.text import percent, shown
 
     rows = []
     for name, one in conditions.items():
@@ -169,7 +167,7 @@ def _spectra(conditions: dict[str, Any]) -> RenderableType:
 
 def _next(typed: Sequence[str]) -> list[RenderableType]:
     from fieldmend.cli import printed
-    from fieldmend.cli.formatting import escaped
+    from fieldmend.text import escaped
 
     options = [one for one in typed if one != "inspect"]
     return [*printed.heading("Next"), f"  {escaped(command(['recover', *options]))}"]

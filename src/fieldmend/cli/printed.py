@@ -11,9 +11,16 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from fieldmend.cli.formatting import escaped, figure, moment, percent, several, size, stretch
-from fieldmend.records.gridding.slotting import in_words
-from fieldmend.text import shown
+from fieldmend.text import (
+    counted,
+    escaped,
+    figure,
+    percent,
+    shown,
+    size,
+    slot_length,
+    stretch,
+)
 
 LOOK_FIRST = 5  # of the summary's list; the report has the rest
 LISTED = 5  # notes, rejects and the like
@@ -46,10 +53,10 @@ def opening(summary: dict[str, Any], more: Sequence[tuple[str, str]] = ()) -> li
         *more,
         (
             "grid",
-            f"{several(grid['nodes'], 'node')} x {several(grid['slots'], 'slot')} of "
-            f"{in_words(round(grid['slot_seconds'] * 1e6))}",
+            f"{counted(grid['nodes'], 'node')} x {counted(grid['slots'], 'slot')} of "
+            f"{slot_length(round(grid['slot_seconds'] * 1e6))}",
         ),
-        ("time", f"{moment(grid['start'])} to {moment(grid['end'])} UTC"),
+        ("time", f"{stretch(grid['start'], grid['end'])} UTC"),
     ]
     if summary["set_aside_by_reason"]:
         reasons = summary["set_aside_by_reason"].items()

@@ -108,7 +108,7 @@ def _is_duckdb(error: Exception, name: str) -> bool:
 
 
 def _say(message: str) -> None:
-    from fieldmend.cli.formatting import escaped
+    from fieldmend.text import escaped
 
     print(f"fieldmend: {escaped(message)}", file=sys.stderr)  # noqa: T201 - the command speaks
 

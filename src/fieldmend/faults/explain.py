@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -10,6 +9,7 @@ import numpy as np
 from fieldmend.faults.labels import Context
 from fieldmend.faults.neighbours import Panel, battery
 from fieldmend.faults.stretches import Array, middle
+from fieldmend.text import figure, moment
 
 if TYPE_CHECKING:
     from fieldmend.faults.episodes import Stretch
@@ -38,16 +38,16 @@ def explain(kind: str, stretch: Stretch, seen: Panel, context: Context, unit: fl
 def explain_event(move: Move, context: Context, unit: float) -> str:
     """How many nodes did what, when."""
     verb = "rise" if move.size > 0 else "fall"
-    amount = f"{_number(abs(move.size) * unit)}{_unit(context)}"
+    amount = f"{figure(abs(move.size) * unit)}{_unit(context)}"
     when = _time(move.start, context)
     who = f"{move.nodes} of {move.heard} nodes"
     return f"{who} {verb} by {amount} together at {when}: an event, not a fault"
 
 
 def _opening(kind: str, stretch: Stretch, context: Context, unit: float) -> str:
-    level = f"{_number(middle(stretch.readings) * unit)}{_unit(context)}"
+    level = f"{figure(middle(stretch.readings) * unit)}{_unit(context)}"
     last = stretch.readings[-max(stretch.at.size // 5, 1) :]
-    end = f"{_number(middle(last) * unit)}{_unit(context)}"
+    end = f"{figure(middle(last) * unit)}{_unit(context)}"
     number = stretch.flagged
     return {
         "spike": f"reads {level} once," if number == 1 else f"reads {level} {number} times,",
@@ -65,7 +65,7 @@ def _against(gap: float, seen: Panel, node: int, context: Context) -> str:
     word = "nearest" if seen.in_space else "most similar"
     count = seen.companions(node).size
     who = f"its {count} {word} companions imply" if count > 1 else f"its {word} companion implies"
-    return f"{_number(abs(gap))}{_unit(context)} {side} what {who}"
+    return f"{figure(abs(gap))}{_unit(context)} {side} what {who}"
 
 
 def _when(stretch: Stretch, context: Context) -> str:
@@ -80,8 +80,7 @@ def _when(stretch: Stretch, context: Context) -> str:
 def _time(slot: int, context: Context) -> str:
     if slot >= len(context.times):
         return f"slot {slot}"
-    moment = datetime.fromtimestamp(int(context.times[slot]) / 1e6, tz=UTC)
-    return f"{moment.day} {moment:%b %H:%M}"
+    return moment(context.times[slot], year=False)
 
 
 def _battery(voltage: tuple[str, Array], stretch: Stretch) -> str:
@@ -93,7 +92,3 @@ def _battery(voltage: tuple[str, Array], stretch: Stretch) -> str:
 
 def _unit(context: Context) -> str:
     return f" {context.unit}" if context.unit else ""
-
-
-def _number(value: float) -> str:
-    return f"{value:.3g}" if abs(value) < 1000 else f"{value:.4g}"

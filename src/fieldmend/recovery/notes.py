@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from datetime import UTC, datetime, timedelta
 
 import numpy as np
 
-from fieldmend.grid import Array, Grid
+from fieldmend.grid import Grid
 from fieldmend.recovery.judging import FEWEST_NODES, FEWEST_READINGS, FEWEST_SLOTS
 from fieldmend.recovery.witnesses import Witnesses
-from fieldmend.text import shown
+from fieldmend.text import NAMED, counted, moment, named, percent, shown
 
 ABSENT = 0.05  # of the record, at its start or end: a node that appears or dies
-NAMED = 5  # nodes that a sentence lists
 
 
 def too_little(slots: int, known: Witnesses) -> str | None:
@@ -24,9 +22,9 @@ def too_little(slots: int, known: Witnesses) -> str | None:
     if count < FEWEST_NODES:
         same = int(np.count_nonzero(known.heard)) - count
         repeated = f" ({same} more repeat{'s' * (same == 1)} another)" if same else ""
-        few = f"{count} node{'s' * (count != 1)}{repeated}, fewer than {FEWEST_NODES}"
+        few = f"{counted(count, 'node')}{repeated}, fewer than {FEWEST_NODES}"
     else:
-        few = f"{slots} slot{'s' * (slots != 1)}, fewer than {FEWEST_SLOTS}"
+        few = f"{counted(slots, 'slot')}, fewer than {FEWEST_SLOTS}"
     return (
         f"{few}: nothing to compare with, so flags are 2, readings are passed through, and gaps "
         "are filled by a straight line between a node's own readings"
@@ -39,15 +37,15 @@ def about_nodes(grid: Grid, known: Witnesses) -> Iterator[str]:
     silent = np.flatnonzero(~known.heard)
     if len(silent) and len(silent) < len(nodes):
         yield (
-            f"{listed('node', nodes, silent)} without a reading: estimated as the median of the "
-            "others"
+            f"{named('node', [nodes[n] for n in silent])} without a reading: estimated as the "
+            "median of the others"
         )
     few = np.flatnonzero(known.heard & (known.readings < FEWEST_READINGS))
     if len(few):
         verb = "has" if len(few) == 1 else "have"
         yield (
-            f"{listed('node', nodes, few)} {verb} fewer than {FEWEST_READINGS} readings: too few "
-            "to judge, flags are 2"
+            f"{named('node', [nodes[n] for n in few])} {verb} fewer than {FEWEST_READINGS} "
+            "readings: too few to judge, flags are 2"
         )
     yield from _absent(grid, nodes, known)
     for n in np.flatnonzero(known.heard & (known.twin < np.arange(len(nodes))))[:NAMED]:
@@ -66,32 +64,16 @@ def _absent(grid: Grid, nodes: list[str], known: Witnesses) -> Iterator[str]:
         for n in gone[:NAMED]:
             yield (
                 f"node {nodes[n]} has no reading {word} {_when(grid, int(edge[n]))}: "
-                f"{share[n]:.0%} of its slots are estimated from the others"
+                f"{percent(share[n])} of its slots are estimated from the others"
             )
         if len(gone) > NAMED:
             yield (
                 f"{len(gone) - NAMED} more nodes have no reading {word} some time: "
-                f"{share[gone[NAMED:]].mean():.0%} of their slots are estimated from the others"
+                f"{percent(share[gone[NAMED:]].mean())} of their slots are estimated from the "
+                "others"
             )
 
 
-def listed(noun: str, names: list[str], which: Array) -> str:
-    """'node 3', 'nodes 3, 4 and 9', '12 nodes (3, 4, 9, 10, 11, …)'."""
-    chosen = [names[n] for n in which]
-    if len(chosen) == 1:
-        return f"{noun} {chosen[0]}"
-    if len(chosen) <= NAMED:
-        return f"{noun}s {', '.join(chosen[:-1])} and {chosen[-1]}"
-    return f"{len(chosen)} {noun}s ({', '.join(chosen[:NAMED])}, …)"
-
-
 def _when(grid: Grid, slot: int) -> str:
-    """The start of a slot, or the end of the record, for people."""
-    time = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(
-        microseconds=int(grid.times[0]) + slot * grid.slot
-    )
-    return f"{time.day} {MONTHS[time.month - 1]} {time.year} {time:%H:%M}"
-
-
-# Not strftime's: those follow the locale.
-MONTHS = "Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec".split()
+    """The start of a slot, or the end of the record."""
+    return moment(int(grid.times[0]) + slot * grid.slot)

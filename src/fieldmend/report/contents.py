@@ -11,17 +11,8 @@ import numpy as np
 
 from fieldmend.flags import BAD, Flag
 from fieldmend.report.figures.quality import gap_range
-from fieldmend.report.wording import (
-    count,
-    counted,
-    duration,
-    listed,
-    measure,
-    percent,
-    period,
-    plain,
-)
-from fieldmend.text import shown
+from fieldmend.report.wording import plain
+from fieldmend.text import count, counted, listed, measure, percent, shown, slot_length, stretch
 
 if TYPE_CHECKING:
     from fieldmend.result.recovered import Recovered
@@ -99,9 +90,9 @@ def headline(summary: Summary) -> str:
 def about(recovery: Result, summary: Summary) -> str:
     """From when to when, in how many conditions."""
     grid = recovery.grid
-    when = period(grid.times[0], grid.times[-1] + grid.slot)
+    when = stretch(grid.times[0], grid.times[-1] + grid.slot)
     conditions = counted(len(summary["conditions"]), "condition")
-    return f"{when} UTC, {conditions}, slots of {duration(grid.slot)}."
+    return f"{when} UTC, {conditions}, slots of {slot_length(grid.slot)}."
 
 
 def total(summary: Summary) -> dict[str, int]:
@@ -141,7 +132,7 @@ def cards(summary: Summary) -> list[dict[str, str]]:
 
 def _of_grid(summary: Summary) -> str:
     grid = summary["grid"]
-    slot = duration(round(grid["slot_seconds"] * 1e6))
+    slot = slot_length(round(grid["slot_seconds"] * 1e6))
     return f"{counted(grid['nodes'], 'node')} × {counted(grid['slots'], 'slot')} of {slot}"
 
 
@@ -214,7 +205,7 @@ def look_first(recovery: Result, summary: Summary, chosen: Chosen) -> list[dict[
                 "node": shown(item["node"]),
                 "condition": shown(item["condition"]),
                 "kind": plain(item["kind"], 40),
-                "when": period(start, end),
+                "when": stretch(start, end),
                 "readings": counted(item["readings"], "reading"),
                 "explanation": plain(item["explanation"]),
                 "confidence": "" if confidence is None else f"{100 * confidence:.0f} %",

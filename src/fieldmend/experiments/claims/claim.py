@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
+from fieldmend import text
 from fieldmend.experiments.data import SOURCES
 from fieldmend.experiments.figures import words
 from fieldmend.experiments.tables import Row, Table, select
@@ -27,16 +28,9 @@ class Claim:
     note: str = ""
 
 
-def percent(value: float) -> str:
-    """Three digits.
-
-    Examples
-    --------
-    >>> percent(0.05), percent(1.234e-6)
-    ('5 %', '0.000123 %')
-    """
-    text = f"{100 * value:.3g}"
-    return f"{float(text):.10f}".rstrip("0").rstrip(".") + " %" if "e" in text else f"{text} %"
+def percent(share: float) -> str:
+    """A share to three digits: claims are compared by their digits."""
+    return text.percent(share, digits=3)
 
 
 def span(values: Iterable[float]) -> str:

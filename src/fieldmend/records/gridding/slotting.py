@@ -20,7 +20,7 @@ from fieldmend.records.gridding.ordering import median_step
 from fieldmend.records.gridding.twins import twins
 from fieldmend.records.sources.stage import one
 from fieldmend.records.table.clock import stamped
-from fieldmend.text import shown
+from fieldmend.text import percent, shown, slot_length
 
 if TYPE_CHECKING:
     from fieldmend.records.reading import Records
@@ -65,7 +65,7 @@ def build(records: "Records", slot: Any, slot_value: str, seed: int) -> Grid:
     counts = _fill(records, values, frame, slot_value, seed)
     origin = replace(
         records.origin,
-        notes=(*records.origin.notes, f"slot {in_words(length)}, {said}", *notes),
+        notes=(*records.origin.notes, f"slot {slot_length(length)}, {said}", *notes),
         warnings=(
             *records.origin.warnings,
             *_sparse(max(counts.values()), frame),
@@ -168,22 +168,6 @@ def microseconds(slot: Any) -> int:
     return round(length)
 
 
-def in_words(length: int) -> str:
-    """A length of time for people.
-
-    Examples
-    --------
-    >>> in_words(300_000_000), in_words(31_000_000), in_words(1500)
-    ('5 min', '31 s', '1.5 ms')
-    """
-    for unit in ("d", "h", "min", "s"):
-        if length % UNITS[unit] == 0 and length // UNITS[unit] < 1000:
-            return f"{length // UNITS[unit]} {unit}"
-    if length >= UNITS["d"]:
-        return f"{length / UNITS['d']:.4g} d"
-    return f"{length / SECOND:g} s" if length > SECOND else f"{length / 1000:g} ms"
-
-
 def found(records: "Records", low: int, high: int, rows: int) -> tuple[int, str]:
     """The slot length: the median over nodes of the median step between a node's readings."""
     step = None
@@ -196,7 +180,10 @@ def found(records: "Records", low: int, high: int, rows: int) -> tuple[int, str]
         return _assumed(high - low), "taken for want of two readings of one node"
     near = min(ROUND, key=lambda length: abs(math.log(length / step)))
     length = near if abs(near / step - 1) <= SLACK else _three_digits(step)
-    return length, f"found: a node's readings come every {in_words(_three_digits(step))} (median)"
+    return (
+        length,
+        f"found: a node's readings come every {slot_length(_three_digits(step))} (median)",
+    )
 
 
 def _assumed(span: int) -> int:
@@ -232,7 +219,7 @@ def _refuse_stretch(records: "Records", frame: Frame, low: int, high: int) -> No
     if median and high - low > MAX_STRETCH * max(median, frame.slot):
         raise InputError(
             f"the times go from {stamped(low)} to {stamped(high)}, over {MAX_STRETCH} times what "
-            f"half of the nodes span ({in_words(_three_digits(median))}): a clock may be wrong",
+            f"half of the nodes span ({slot_length(_three_digits(median))}): a clock may be wrong",
             file=records.origin.files[0].name,
             hint="Take out the rows that are far off, or hand the parts in one after the other",
         )
@@ -244,6 +231,6 @@ def _sparse(most: int, frame: Frame) -> list[str]:
         return []
     longer = next((n for n in ROUND if n * best >= frame.slot), ROUND[-1])
     return [
-        f"slots of {in_words(frame.slot)} hold a reading in {best:.1%} of cells, fewer than one in "
-        f"5; try slot={in_words(longer).replace(' ', '')!r}"
+        f"slots of {slot_length(frame.slot)} hold a reading in {percent(best)} of cells, "
+        f"fewer than one in 5; try slot={slot_length(longer).replace(' ', '')!r}"
     ]

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from fieldmend.records.sources.stage import one
-from fieldmend.text import shown
+from fieldmend.text import counted, shown
 
 if TYPE_CHECKING:
     import duckdb
@@ -51,7 +51,7 @@ def find(
                 | ({} if kind is None else {"kind": kind}),
             )
             if count >= CROWD * (near[0] - count):
-                owners = f"{nodes} node{'s' * (nodes != 1)}"
+                owners = counted(nodes, "node")
                 yield f"{shown(name)}: exactly {code} in {count:,} readings of {owners}"
 
 
@@ -63,4 +63,4 @@ def _matrix(con: "duckdb.DuckDBPyConnection", names: Sequence[str]) -> Iterator[
         f"WHERE code IN {CODES} GROUP BY code HAVING count(*) >= {LEAST} ORDER BY code"
     ).fetchall()
     for code, count, nodes in rows:
-        yield f"exactly {code} in {count:,} readings of {nodes} node{'s' * (nodes != 1)}"
+        yield f"exactly {code} in {count:,} readings of {counted(nodes, 'node')}"

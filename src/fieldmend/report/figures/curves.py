@@ -12,18 +12,8 @@ from fieldmend.report.downsample import envelope, extremes
 from fieldmend.report.figures.canvas import Drawing, axis, frame, moments, time_axis
 from fieldmend.report.figures.neighbours import Neighbours, neighbours_of
 from fieldmend.report.palette import var
-from fieldmend.report.wording import (
-    count,
-    counted,
-    label,
-    listed,
-    percent,
-    period,
-    plain,
-    quantity,
-    sentence,
-)
-from fieldmend.text import shown
+from fieldmend.report.wording import label, plain, quantity, sentence
+from fieldmend.text import count, counted, listed, percent, shown, stretch
 
 if TYPE_CHECKING:
     from fieldmend.faults import Episode
@@ -285,7 +275,7 @@ def _caption(this: Node, near: Neighbours) -> str:
     grid = this.recovery.grid
     said = [f"{_counts(this)[0].upper()}{_counts(this)[1:]}."]
     for episode in this.episodes[:NAMED]:
-        when = period(grid.times[episode.start], grid.times[episode.stop - 1] + grid.slot)
+        when = stretch(grid.times[episode.start], grid.times[episode.stop - 1] + grid.slot)
         why = sentence(episode.explanation)
         if episode.kind == "event":
             when += " (shaded)"
@@ -296,7 +286,7 @@ def _caption(this: Node, near: Neighbours) -> str:
     if near.nodes:
         names = listed(shown(grid.nodes[n]) for n in near.nodes)
         said.append(f"Grey: the estimates at {names}, {near.why}.")
-    stretch = -(-len(grid.times) // (this.points // 2))
+    step = -(-len(grid.times) // (this.points // 2))
     if len(grid.times) > this.points:
-        said.append(f"Of every {stretch} slots the lowest and the highest reading are drawn.")
+        said.append(f"Of every {step} slots the lowest and the highest reading are drawn.")
     return " ".join(said)

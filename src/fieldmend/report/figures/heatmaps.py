@@ -28,16 +28,8 @@ from fieldmend.report.figures.canvas import (
     time_axis,
 )
 from fieldmend.report.palette import FIELD, TENTHS, var
-from fieldmend.report.wording import (
-    count,
-    counted,
-    duration,
-    label,
-    labels,
-    measure,
-    percent,
-)
-from fieldmend.text import shown
+from fieldmend.report.wording import label, labels
+from fieldmend.text import count, counted, duration, measure, percent, shown, slot_length
 
 if TYPE_CHECKING:
     from fieldmend.grid import Array
@@ -134,7 +126,7 @@ def _row(size: Cells) -> str:
 
 def _cell(grid: Grid, size: Cells) -> str:
     """What one cell is."""
-    slot = duration(grid.slot)
+    slot = slot_length(grid.slot)
     if size.single:
         return f"Each cell is one slot of {slot}."
     column = f"Each column is {counted(size.slots, 'slot')} ({duration(grid.slot * size.slots)})"

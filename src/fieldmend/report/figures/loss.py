@@ -10,8 +10,8 @@ from fieldmend.diagnostics import ecdf, gap_lengths, loss_rates
 from fieldmend.flags import BAD
 from fieldmend.report.figures.canvas import Drawing, axis, frame
 from fieldmend.report.palette import series
-from fieldmend.report.wording import count, counted, duration, label, percent
-from fieldmend.text import shown
+from fieldmend.report.wording import label
+from fieldmend.text import count, counted, duration, percent, shown, slot_length
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -90,7 +90,7 @@ def gaps(recovery: Result, conditions: Sequence[str]) -> Drawing | None:
         return None
     ticks = [count(2**b) for b in range(most)]
     x_axis = axis(
-        f"gap length, at least (slots of {duration(slot)})", tickvals=list(range(most)),
+        f"gap length, at least (slots of {slot_length(slot)})", tickvals=list(range(most)),
         ticktext=ticks, range=[-0.4, most - 0.6], tickangle=0,
     )  # fmt: skip
     y_axis = axis("number of gaps (log scale)", type="log", dtick=1, rangemode="tozero")
@@ -143,5 +143,5 @@ def _slots(bin_: int) -> str:
 def _gap_bin(bin_: int, slot: int) -> str:
     low, high = 2**bin_, 2 ** (bin_ + 1) - 1
     if low == high:
-        return f"1 slot ({duration(slot)})"
+        return f"1 slot ({slot_length(slot)})"
     return f"{_slots(bin_)} slots ({duration(low * slot)} to {duration(high * slot)})"

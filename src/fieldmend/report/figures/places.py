@@ -12,8 +12,8 @@ from fieldmend.report.figures.canvas import BAR, MARGIN, Drawing, axis, colour_b
 from fieldmend.report.figures.loss import observed
 from fieldmend.report.figures.neighbours import positions
 from fieldmend.report.palette import FIELD, var
-from fieldmend.report.wording import counted, label, labels, percent
-from fieldmend.text import shown
+from fieldmend.report.wording import label, labels
+from fieldmend.text import counted, percent, shown
 
 if TYPE_CHECKING:
     from fieldmend.grid import Array

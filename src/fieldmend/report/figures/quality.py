@@ -12,8 +12,8 @@ from fieldmend.flags import BAD, KEPT
 from fieldmend.metrics import interpolate
 from fieldmend.report.figures.canvas import Drawing, axis, frame
 from fieldmend.report.palette import var
-from fieldmend.report.wording import count, counted, duration, label, measure
-from fieldmend.text import shown
+from fieldmend.report.wording import label
+from fieldmend.text import count, counted, measure, shown, slot_length
 
 if TYPE_CHECKING:
     from fieldmend.grid import Array
@@ -120,7 +120,7 @@ def by_gap(recovery: Result, condition: str) -> Drawing | None:
     for trace in data:
         trace["hovertemplate"] = f"%{{y:.3g}} {label(one.unit) if one.unit else ''}"
     x_axis = axis(
-        f"length of the gap (slots of {duration(recovery.grid.slot)}),"
+        f"length of the gap (slots of {slot_length(recovery.grid.slot)}),"
         "<br>number of readings hidden in it",
         tickvals=at.tolist(), ticktext=ticks, showgrid=False, tickangle=0,
     )  # fmt: skip
