@@ -73,7 +73,7 @@ FAULTS = {
     "drift": (drift, slice(250, 400)),
     "bias": (bias, slice(250, 400)),
     "dead": (dead, slice(400, 600)),
-    "burst": (burst, slice(200, 300)),
+    "noisy": (burst, slice(200, 300)),
 }
 
 
@@ -94,7 +94,7 @@ def placed(kind, seed):
     )
 
 
-@pytest.mark.parametrize("kind", ["stuck", "bias", "dead", "burst"])
+@pytest.mark.parametrize("kind", ["stuck", "bias", "dead", "noisy"])
 def test_each_lasting_fault_is_found_named_and_placed(kind):
     assert all(placed(kind, seed) for seed in range(5))
 
@@ -570,3 +570,45 @@ def test_false_alarms_on_the_redwood(real):
     X = grid.values["temperature"]
     lasting = faults.persistent(X, context(X))
     assert lasting.sum() < 0.005 * (~np.isnan(X)).sum()
+
+
+# Kinds and certainty
+
+
+def test_every_kind_has_its_words_and_its_own_symbol():
+    kinds = list(faults.Kind)
+    assert all(kind.words and kind.symbol for kind in kinds)
+    assert len({kind.symbol for kind in kinds}) == len(kinds)
+    assert all(kind.visit for kind in kinds if kind.lasts)
+    gravest = sorted(kinds, key=lambda kind: -kind.gravity)
+    assert gravest[:6] == ["dead", "stuck", "drift", "bias", "silent", "noisy"]
+    assert gravest[-1] == "event"
+
+
+@pytest.mark.parametrize(("kind", "sure"), [("stuck", True), ("dead", True), ("drift", False)])
+def test_what_is_certain(kind, sure):
+    X = readings()
+    inject, part = FAULTS[kind]
+    inject(X, 7, part)
+    found = max(of(diagnose(X)[0], 7), key=lambda e: e.readings)
+    assert found.kind == kind
+    assert found.certain == sure
+
+
+def test_a_spike_is_certain_only_far_beyond_all_that_was_read():
+    X = readings()
+    X[100, 3] += 5.0
+    X[300, 3] += 90.0
+    near, far = of(diagnose(X)[0], 3)
+    assert not near.certain
+    assert far.certain
+
+
+def test_resting_at_a_usual_value_is_not_certainly_stuck():
+    X = np.where(readings() > 22, readings(), 0.0)
+    suspect = np.zeros(X.shape, dtype=bool)
+    X[200:300, 4] = 0.0
+    suspect[200:300, 4] = True
+    (found,) = of(faults.classify(X, readings(), suspect, context(X), suspect), 4)
+    assert found.kind == "stuck"
+    assert not found.certain

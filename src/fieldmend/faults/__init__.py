@@ -4,6 +4,7 @@ Arrays are slots × nodes, NaN = not observed. See `docs/faults.md` for what eac
 """
 
 from fieldmend.faults.episodes import classify, confidence, kinds
+from fieldmend.faults.kind import Kind
 from fieldmend.faults.labels import Context, Episode
 from fieldmend.faults.lasting import persistent
 from fieldmend.faults.spikes import spikes
@@ -11,6 +12,7 @@ from fieldmend.faults.spikes import spikes
 __all__ = [
     "Context",
     "Episode",
+    "Kind",
     "classify",
     "confidence",
     "kinds",

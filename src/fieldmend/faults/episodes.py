@@ -9,8 +9,10 @@ from typing import Any
 import numpy as np
 
 from fieldmend.faults import history
+from fieldmend.faults.certainty import Reach, certain, reach
 from fieldmend.faults.events import DAY
 from fieldmend.faults.explain import explain, explain_event
+from fieldmend.faults.kind import Kind
 from fieldmend.faults.labels import Context, Episode
 from fieldmend.faults.neighbours import Panel, battery, battery_low, panel
 from fieldmend.faults.stretches import (
@@ -92,7 +94,7 @@ def classify(
     >>> lasting = faults.persistent(net.readings)
     >>> known = np.where(lasting, np.nan, net.readings)
     >>> episodes = faults.classify(net.readings, fm.decompose(known).estimate, lasting)
-    >>> {e.kind for e in episodes}
+    >>> {str(e.kind) for e in episodes}
     {'dead'}
     """
     context = context or Context()
@@ -104,8 +106,9 @@ def classify(
     residual = values - fitted
     spread = np.maximum(_spreads(residual, flagged), np.ldexp(context.usual, -int(power)))
     seen = panel(values, flagged, context)
+    allowed = reach(values, flagged, seen)
     found = [
-        _episode(stretch, _kind(stretch, seen, context), seen, context, 2.0**power)
+        _episode(stretch, seen, context, allowed, 2.0**power)
         for stretch in _all(values, residual / spread, flagged, lasting)
     ]
     found.sort(key=lambda episode: (episode.node, episode.start))
@@ -128,9 +131,9 @@ def kinds(episodes: Sequence[Episode], shape: tuple[int, int]) -> tuple[Array, t
     """
     out = np.full(shape, -1, dtype=np.int64)
     for i, episode in enumerate(episodes):
-        if episode.kind != "event":
+        if episode.kind != Kind.EVENT:
             out[episode.start : episode.stop, episode.node] = i
-    return out, tuple(episode.kind for episode in episodes)
+    return out, tuple(str(episode.kind) for episode in episodes)
 
 
 def _spreads(residual: Array, flagged: Mask) -> Array:
@@ -170,23 +173,23 @@ def _long_runs(marks: Mask) -> Mask:
     return out
 
 
-def _kind(stretch: Stretch, seen: Panel, context: Context) -> str:
+def _kind(stretch: Stretch, seen: Panel, context: Context) -> Kind:
     if stretch.at.size <= SPIKE:
-        return "packet" if _packet(stretch, context) else "spike"
+        return Kind.PACKET if _packet(stretch, context) else Kind.SPIKE
     if not stretch.lasting:
-        return "burst"
+        return Kind.BURST
     if _dead(stretch, seen, context):
-        return "dead"
+        return Kind.DEAD
     if history.repeats(stretch.readings).length.max() >= 0.8 * stretch.at.size:
-        return "stuck"
+        return Kind.STUCK
     if _noisy(stretch):
-        return "burst"
+        return Kind.NOISY if stretch.at.size > BURST else Kind.BURST
     third = max(stretch.at.size // 3, 1)
     first = float(np.median(stretch.deviation[:third]))
     last = float(np.median(stretch.deviation[-third:]))
     if abs(last - first) > 0.5 * max(abs(first), abs(last)):
-        return "drift"
-    return "bias" if stretch.at.size > BURST else "burst"
+        return Kind.DRIFT
+    return Kind.BIAS if stretch.at.size > BURST else Kind.BURST
 
 
 def _dead(stretch: Stretch, seen: Panel, context: Context) -> bool:
@@ -204,11 +207,15 @@ def _dead(stretch: Stretch, seen: Panel, context: Context) -> bool:
     if beyond <= 0:
         return False
     saturated = history.repeats(stretch.readings[-end:]).length.max() >= 0.3 * end
+    low_battery = _low_battery(stretch, context)
+    return bool((saturated and end > 1) or low_battery or beyond > 0.5 * (high - low))
+
+
+def _low_battery(stretch: Stretch, context: Context) -> bool:
     volts = battery(context)
-    low_battery = volts is not None and battery_low(
+    return volts is not None and battery_low(
         volts[1][:, stretch.node], int(stretch.at[0]), int(stretch.at[-1]) + 1
     )
-    return bool((saturated and end > 1) or low_battery or beyond > 0.5 * (high - low))
 
 
 def _noisy(stretch: Stretch) -> bool:
@@ -231,7 +238,10 @@ def _packet(stretch: Stretch, context: Context) -> bool:
     return False
 
 
-def _episode(stretch: Stretch, kind: str, seen: Panel, context: Context, unit: float) -> Episode:
+def _episode(
+    stretch: Stretch, seen: Panel, context: Context, allowed: Reach, unit: float
+) -> Episode:
+    kind = _kind(stretch, seen, context)
     severity = middle(np.abs(stretch.deviation))
     return Episode(
         node=stretch.node,
@@ -243,6 +253,7 @@ def _episode(stretch: Stretch, kind: str, seen: Panel, context: Context, unit: f
         severity=severity,
         confidence=confidence(severity, stretch.flagged),
         explanation=explain(kind, stretch, seen, context, unit),
+        certain=certain(kind, stretch, allowed, low_battery=_low_battery(stretch, context)),
     )
 
 
@@ -252,7 +263,7 @@ def _event(move: Move, context: Context, unit: float) -> Episode:
         condition=context.condition,
         start=move.start,
         stop=move.stop,
-        kind="event",
+        kind=Kind.EVENT,
         readings=0,
         severity=move.strength,
         confidence=confidence(move.strength, move.nodes),

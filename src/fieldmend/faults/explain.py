@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from fieldmend.faults.kind import Kind
 from fieldmend.faults.labels import Context
 from fieldmend.faults.neighbours import Panel, battery
 from fieldmend.faults.stretches import Array, middle
@@ -16,12 +17,16 @@ if TYPE_CHECKING:
     from fieldmend.faults.together import Move
 
 
-def explain(kind: str, stretch: Stretch, seen: Panel, context: Context, unit: float) -> str:
+def explain(kind: Kind, stretch: Stretch, seen: Panel, context: Context, unit: float) -> str:
     """What the readings do, against whom, when, and how the battery was.
 
     `unit` is what the readings were divided by.
     """
-    end = slice(-max(stretch.at.size // 5, 1), None) if kind in ("drift", "dead") else slice(None)
+    end = (
+        slice(-max(stretch.at.size // 5, 1), None)
+        if kind in (Kind.DRIFT, Kind.DEAD)
+        else slice(None)
+    )
     gap = stretch.readings[end] - seen.implied(stretch.node, stretch.at[end])
     early = ""
     if np.isnan(gap).all():  # nobody was left to compare with at the end
@@ -44,20 +49,21 @@ def explain_event(move: Move, context: Context, unit: float) -> str:
     return f"{who} {verb} by {amount} together at {when}: an event, not a fault"
 
 
-def _opening(kind: str, stretch: Stretch, context: Context, unit: float) -> str:
+def _opening(kind: Kind, stretch: Stretch, context: Context, unit: float) -> str:
     level = f"{figure(middle(stretch.readings) * unit)}{_unit(context)}"
     last = stretch.readings[-max(stretch.at.size // 5, 1) :]
     end = f"{figure(middle(last) * unit)}{_unit(context)}"
     number = stretch.flagged
-    return {
-        "spike": f"reads {level} once," if number == 1 else f"reads {level} {number} times,",
-        "packet": f"reads {level} with other conditions off in the same packet,",
-        "burst": f"{number} readings in a burst around {level},",
-        "stuck": f"stuck at {level},",
-        "drift": f"drifts to {end},",
-        "bias": f"reads {level},",
-        "dead": f"reads {end} and does not come back,",
-    }[kind]
+    sentences = {
+        Kind.SPIKE: f"reads {level} once," if number == 1 else f"reads {level} {number} times,",
+        Kind.PACKET: f"reads {level} with other conditions off in the same packet,",
+        Kind.BURST: f"{number} readings in a burst around {level},",
+        Kind.STUCK: f"stuck at {level},",
+        Kind.DRIFT: f"drifts to {end},",
+        Kind.NOISY: f"jumps around {level},",
+        Kind.DEAD: f"reads {end} and does not come back,",
+    }
+    return sentences.get(kind, f"reads {level},")
 
 
 def _against(gap: float, seen: Panel, node: int, context: Context) -> str:

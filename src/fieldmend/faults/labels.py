@@ -55,7 +55,7 @@ class Episode:
     start, stop
         First slot, and one past the last.
     kind
-        spike, burst, stuck, drift, bias, dead, packet or event.
+        A `Kind`, or the word for it.
     readings
         How many readings in it are flagged; 0 for an event.
     severity
@@ -65,6 +65,10 @@ class Episode:
         0 to 1, see `docs/faults.md`.
     explanation
         One sentence.
+    certain
+        Whether the readings are false beyond doubt, so that the estimate may take their place:
+        stuck, dead, physically impossible, or single and far beyond all that the node and its
+        companions read.
     """
 
     node: int
@@ -76,3 +80,4 @@ class Episode:
     severity: float
     confidence: float
     explanation: str
+    certain: bool = False

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from fieldmend.faults import Kind
 from fieldmend.flags import BAD, KEPT, Flag
 from fieldmend.report.downsample import envelope, extremes
 from fieldmend.report.figures.canvas import Drawing, axis, frame, moments, time_axis
@@ -24,10 +25,7 @@ if TYPE_CHECKING:
 POINTS = 2000
 NAMED = 3  # episodes a caption explains
 REACH = 1.5  # how far beyond the usual range the axis goes for flagged readings, in its spans
-SYMBOLS = {
-    "spike": "x", "burst": "diamond", "stuck": "square", "drift": "triangle-up",
-    "bias": "triangle-right", "dead": "circle", "packet": "cross", "limit": "star",
-}  # fmt: skip
+SYMBOLS = {**{str(kind): kind.symbol for kind in Kind}, "limit": "star"}
 OTHER_SYMBOLS = ("hexagon", "pentagon", "bowtie", "hourglass")
 
 
@@ -81,7 +79,7 @@ def _edges(recovery: Result, start: int, stop: int) -> Array:
 
 def _events(this: Node) -> list[dict[str, Any]]:
     """Stretches in which many nodes moved together: shaded, for nothing in them is flagged."""
-    spans = [_edges(this.recovery, e.start, e.stop) for e in this.episodes if e.kind == "event"]
+    spans = [_edges(this.recovery, e.start, e.stop) for e in this.episodes if e.kind == Kind.EVENT]
     return [
         {
             "type": "rect", "xref": "x", "yref": "paper", "x0": str(x0), "x1": str(x1), "y0": 0,
@@ -277,7 +275,7 @@ def _caption(this: Node, near: Neighbours) -> str:
     for episode in this.episodes[:NAMED]:
         when = stretch(grid.times[episode.start], grid.times[episode.stop - 1] + grid.slot)
         why = sentence(episode.explanation)
-        if episode.kind == "event":
+        if episode.kind == Kind.EVENT:
             when += " (shaded)"
         said.append(f"{plain(episode.kind).capitalize()}, {when}{': ' * bool(why)}{why or '.'}")
     more = len(this.episodes) - NAMED
