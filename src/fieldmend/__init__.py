@@ -7,6 +7,7 @@ from fieldmend.version import __version__
 __all__ = [
     "ConvergenceWarning",
     "Decomposition",
+    "FieldModel",
     "FieldRecovery",
     "Grid",
     "InputError",
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from fieldmend.decomposition import ConvergenceWarning, Decomposition, decompose
     from fieldmend.errors import InputError
     from fieldmend.estimators import FieldRecovery, LSDecomposition
+    from fieldmend.field.fieldmodel import FieldModel
     from fieldmend.grid import Grid
     from fieldmend.records import Records, read
     from fieldmend.recovery import Recovery, recover
@@ -38,6 +40,7 @@ else:
     _HOMES = {
         "ConvergenceWarning": "decomposition",
         "Decomposition": "decomposition",
+        "FieldModel": "field.fieldmodel",
         "FieldRecovery": "estimators",
         "Grid": "grid",
         "InputError": "errors",

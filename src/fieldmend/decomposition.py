@@ -14,9 +14,10 @@ from fieldmend.core.loop import Iteration, Limits, Status
 from fieldmend.core.noise import estimate_noise
 from fieldmend.core.problem import LowRank, Scaling, spectral_edge
 from fieldmend.core.prox import Array, Mask
-from fieldmend.field.auto import Recovered
+from fieldmend.core.readings import checked
+from fieldmend.field.fieldmodel import FieldModel
 from fieldmend.field.holdout import Holdout
-from fieldmend.methods import METHODS, Method, Solved, Task, debiased
+from fieldmend.methods import METHODS, Method, Recovered, Solved, Task, debiased
 
 
 class ConvergenceWarning(UserWarning):
@@ -35,7 +36,8 @@ class Decomposition:
 
     Only ``auto`` fills the rest: ``lower`` and ``upper`` bound the reading that would have been
     made at each place, ``holdout`` holds hidden readings with their estimates and bounds,
-    ``choice`` says in a sentence what was chosen and why; its ``estimate`` is the common field
+    ``choice`` says in a sentence what was chosen and why, ``model`` is the fitted
+    :class:`FieldModel`, for other slots of the same nodes; its ``estimate`` is the common field
     ``low_rank`` plus each node's own departure.
     """
 
@@ -57,6 +59,7 @@ class Decomposition:
     upper: Array | None = None
     holdout: Holdout | None = None
     choice: str | None = None
+    model: FieldModel | None = None
 
     @property
     def advice(self) -> str:
@@ -153,7 +156,7 @@ def decompose(  # noqa: PLR0913  (the options are the public contract)
     row = _row(method, options, debias=debias)
     numbers = {"lam": lam, "mu": mu, "delta": delta, "tol": tol}
     _check_numbers(**numbers, max_iter=max_iter, max_seconds=max_seconds)
-    X, O = _validated(X, observed)
+    X, O = checked(X, observed)
     if row.recover is not None:
         _refuse(method, lam=lam, mu=mu, delta=delta, warm_start=warm_start, max_iter=max_iter)
         return _recovered(row.recover(X, O, seed=seed, **options), method)
@@ -185,11 +188,12 @@ def _refuse(method: str, **given: object) -> None:
 
 
 def _recovered(out: Recovered, method: str) -> Decomposition:
+    applied, learnt = out
     return Decomposition(
-        estimate=out.estimate,
-        low_rank=out.low_rank,
-        sparse=out.sparse,
-        rank=out.rank,
+        estimate=applied.estimate,
+        low_rank=applied.low_rank,
+        sparse=applied.sparse,
+        rank=learnt.model.rank,
         gap=np.nan,
         objective=np.nan,
         iterations=0,
@@ -198,12 +202,13 @@ def _recovered(out: Recovered, method: str) -> Decomposition:
         method=method,
         lam=np.nan,
         mu=np.nan,
-        scaling=out.scaling,
-        factors=out.factors,
-        lower=out.lower,
-        upper=out.upper,
-        holdout=out.holdout,
-        choice=out.choice,
+        scaling=applied.scaling,
+        factors=applied.factors,
+        lower=applied.lower,
+        upper=applied.upper,
+        holdout=learnt.holdout,
+        choice=learnt.model.choice,
+        model=FieldModel.of(learnt.model),
     )
 
 
@@ -238,45 +243,6 @@ def _row(method: str, options: dict[str, Any], *, debias: bool) -> Method:
         msg = f"debias=True needs the anomalies that {method!r} does not look for: use ls or apg"
         raise ValueError(msg)
     return row
-
-
-def _validated(X: Any, observed: Any) -> tuple[Array, Mask]:
-    """X as float32 or float64, slots × nodes; O true where X is finite and observed."""
-    masked = np.ma.getmaskarray(X) if isinstance(X, np.ma.MaskedArray) else None
-    X = np.asarray(X)
-    if X.dtype.kind in "iub":
-        X = X.astype(np.float64)
-    X = X.astype(X.dtype.newbyteorder("="), copy=False)
-    if X.dtype not in (np.float32, np.float64):
-        msg = f"X must be an array of real numbers, float32 or float64; its dtype is {X.dtype}"
-        raise ValueError(msg)
-    if X.ndim != 2 or 0 in X.shape:
-        msg = f"X must be slots × nodes with at least one of each; its shape is {X.shape}"
-        raise ValueError(msg)
-    O: Mask = ~np.isnan(X)
-    if masked is not None:
-        O &= ~masked
-    if observed is not None:
-        given = np.asarray(observed)
-        if given.shape != X.shape or given.dtype != np.bool_:
-            msg = (
-                f"observed must be a boolean mask of the shape of X, {X.shape}; it is "
-                f"{given.dtype} of shape {given.shape}"
-            )
-            raise ValueError(msg)
-        O &= given
-    infinite = np.isinf(X) & O
-    if infinite.any():
-        t, n = np.argwhere(infinite)[0]
-        msg = (
-            f"X has {int(infinite.sum())} infinite entries, the first at slot {t}, node {n}: "
-            "mark them as missing (NaN)"
-        )
-        raise ValueError(msg)
-    if not O.any():
-        msg = "no entry of X is observed: nothing to decompose"
-        raise ValueError(msg)
-    return X, O
 
 
 def _check_numbers(**given: float | None) -> None:

@@ -21,10 +21,12 @@ from fieldmend.core.loop import Iteration, Limits, Outcome, Status, run
 from fieldmend.core.problem import LowRank, Problem, Scaling, default_lam, spectral_edge
 from fieldmend.core.prox import Array, Mask, soft_threshold
 from fieldmend.core.refit import refit
-from fieldmend.field.auto import Recovered, recover_field
+from fieldmend.field.auto import Learnt, recover_field
+from fieldmend.field.fitted import Applied
 
 # (residuals X − L of a block in the units of X and zero off O, scale per node, block) → anomalies.
 Split = Callable[[Array, Array, slice], Array]
+Recovered = tuple[Applied, Learnt]  # the field, and the model that it comes from
 
 
 @dataclass(frozen=True)

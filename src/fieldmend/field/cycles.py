@@ -25,6 +25,7 @@ _WORTH = 0.01, 0.2  # lost entries of all, and long gaps of the lost, that make 
 _HIDDEN = 0.1
 _BETTER = 0.97  # the error on hidden readings has to fall by this factor
 _CLIP = 5.0  # scaled readings further off than this count as this far
+_DAY, _FEWEST = 86_400_000_000, 4  # a day in microseconds; slots that it must have
 _SMOOTH = 48  # the course is smoothed over this part of the period
 
 
@@ -51,6 +52,12 @@ def periods(period: object) -> list[int]:
             msg = f"period must be whole numbers of slots from 2, not {one!r}"
             raise ValueError(msg)
     return [int(one) for one in given]
+
+
+def usual_periods(slot: int) -> tuple[int, ...]:
+    """Slots in a day and in a week, of slots (µs) that divide a day into enough of them."""
+    day = _DAY // slot if slot > 0 and _DAY % slot == 0 else 0
+    return (day, 7 * day) if day >= _FEWEST else ()
 
 
 def choose_course(data: Data, asked: list[int], slots: int, seed: int) -> Course | None:

@@ -2,33 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 
-from fieldmend.core.prox import Array, Mask
-from fieldmend.field.flags import Rule, first_channels, learn, second_channels
+from fieldmend.core.prox import Mask
+from fieldmend.field.flags import first_channels, learn, second_channels
 from fieldmend.field.holdout import draw_hidden
 from fieldmend.field.mixture import mixture_start, worth_trying
 from fieldmend.field.model import (
     Data,
     Field,
-    follow,
     grow,
     improve,
     start_field,
     update_factors,
 )
+from fieldmend.field.screens import DistanceScreen, JumpScreen, Screen
 from fieldmend.field.trials import Trial, judged, refitted
 
 _RANKS = (2, 6, 12)
 _HIDDEN = 0.1  # share of the readings hidden for the choice of the start
 _HOLDOUTS, _SHARE = 4, 0.15  # for the intervals: so often so many are hidden
 _BETTER = 0.97  # the other start has to lower the error on hidden readings by this factor
-
-# Readings and a field for their slots → which of them are false, and the factors without those.
-Screen = Callable[[Data, Field], tuple[Mask, Field]]
 
 
 @dataclass(frozen=True)
@@ -78,34 +74,7 @@ def _screened(data: Data, rng: np.random.Generator) -> tuple[Mask, Field, Screen
     for rank in _RANKS[:-1]:
         field = improve(grow(field, clean, _allowed(rank, data)), clean, rng, rounds=2)
     false, second = learn(second_channels(data, field.common()), data.used, data.slots)
-    return false, field, _JumpScreen(first, second)
-
-
-@dataclass(frozen=True)
-class _JumpScreen:
-    first: Rule
-    second: Rule
-
-    def __call__(self, data: Data, field: Field) -> tuple[Mask, Field]:
-        false = self.first.apply(first_channels(data), data.used, data.slots)
-        field = follow(field, data.using(data.used & ~false), tol=3e-2, most=6)
-        channels = second_channels(data, field.common())
-        return self.second.apply(channels, data.used, data.slots), field
-
-
-@dataclass(frozen=True)
-class _DistanceScreen:
-    """Too far from the common field; the threshold closes in as the field gets cleaner."""
-
-    threshold: Array
-
-    def __call__(self, data: Data, field: Field) -> tuple[Mask, Field]:
-        false = np.zeros(data.used.shape, dtype=np.bool_)
-        for slack in (4.0, 2.0, 1.0):
-            field = follow(field, data.using(data.used & ~false), tol=3e-2, most=6)
-            off = np.abs(data.readings - field.common())
-            false = data.used & (off > slack * self.threshold[:, None])
-        return false, field
+    return false, field, JumpScreen(first, second)
 
 
 def _allowed(rank: int, data: Data) -> int:
@@ -126,7 +95,7 @@ def _from_mixture(
     rest = shown.using(shown.used & ~false)
     field = improve(field, rest, rng, rounds=3)
     field = update_factors(field, rest, rng, tol=1e-3, most=20)
-    return false, field, _DistanceScreen(threshold), judged(field, rest, data, hidden)
+    return false, field, DistanceScreen(threshold), judged(field, rest, data, hidden)
 
 
 def _trials(field: Field, clean: Data, rng: np.random.Generator) -> list[Trial]:

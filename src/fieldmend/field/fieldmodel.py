@@ -1,0 +1,249 @@
+"""`FieldModel`: fitted once, applied to any other slots of the same nodes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Protocol
+
+import numpy as np
+
+from fieldmend.core.prox import Array, Mask
+from fieldmend.core.readings import checked
+from fieldmend.errors import InputError
+from fieldmend.field.auto import learn
+from fieldmend.field.cycles import usual_periods
+from fieldmend.field.fitted import Applied, FittedField
+from fieldmend.text import shown
+
+VALUE = "value"
+"""The one condition of a model that was fitted to a plain array."""
+
+
+class Labelled(Protocol):
+    """What a model takes from a :class:`fieldmend.Grid`."""
+
+    values: dict[str, Any]
+    nodes: tuple[str, ...]
+    times: Any
+    slot: int
+    units: dict[str, str]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class FieldModel:
+    """A fitted field model: fit once, apply to any other slots of the same nodes.
+
+    Attributes
+    ----------
+    conditions : Mapping
+        Name of a condition → its fitted part; ``model["temperature"]`` is short for it. A model
+        of a plain array has one condition, ``"value"``.
+    nodes : tuple of str
+        Names of the nodes, in the order of the columns.
+    slot : int or None
+        Length of a slot in microseconds; None for a model of a plain array.
+    version : str
+        The fieldmend that fitted it.
+
+    Examples
+    --------
+    >>> import fieldmend as fm
+    >>> net = fm.simulate.network(slots=400, nodes=20, field="temperature", noise=0.1, seed=1)
+    >>> model = fm.FieldModel.fit(net.readings[:300])
+    >>> model
+    <FieldModel value: 20 nodes, 6 common factors, fitted on 300 slots>
+    >>> out = model.apply(net.readings[300:])
+    >>> inside = (out.lower <= net.truth[300:]) & (net.truth[300:] <= out.upper)
+    >>> bool(inside.mean() > 0.8)
+    True
+    """
+
+    conditions: Mapping[str, FittedField]
+    nodes: tuple[str, ...]
+    slot: int | None = None
+    version: str = ""
+
+    def __post_init__(self) -> None:
+        if not self.version:
+            from fieldmend import __version__
+
+            object.__setattr__(self, "version", __version__)
+        for name, part in self.conditions.items():
+            if part.nodes != len(self.nodes):
+                msg = f"{name} has {part.nodes} nodes, {len(self.nodes)} are named"
+                raise ValueError(msg)
+
+    @classmethod
+    def of(cls, part: FittedField, *, nodes: Any = None) -> FieldModel:
+        """The model of a plain array, from its one part."""
+        names = range(1, part.nodes + 1) if nodes is None else nodes
+        return cls({VALUE: part}, tuple(str(name) for name in names))
+
+    @classmethod
+    def fit(
+        cls,
+        X: Any,
+        observed: Any = None,
+        *,
+        level: float = 0.9,
+        period: Any = None,
+        seed: int = 0,
+    ) -> FieldModel:
+        """Fit a model to a record.
+
+        Parameters
+        ----------
+        X
+            Readings, slots × nodes in order of time, NaN = not observed; or a
+            :class:`fieldmend.Grid`, of which every condition that has readings is fitted.
+        observed
+            Mask of what was observed, for an array.
+        level
+            Of the intervals.
+        period
+            In slots, one or several: cycles to try, used if hidden readings come out better.
+            Of a grid, if nothing is given: a day and a week.
+        seed
+            Of everything random; the same seed gives the same model.
+
+        Returns
+        -------
+        FieldModel
+
+        Raises
+        ------
+        ValueError
+            Where readings or options cannot be used.
+
+        Examples
+        --------
+        >>> import fieldmend as fm
+        >>> net = fm.simulate.network(slots=100, nodes=6, field="temperature", seed=1)
+        >>> fm.FieldModel.fit(net.readings)["value"].fitted_on.rows
+        100
+        """
+        options = {"level": level, "period": period, "seed": seed}
+        if is_labelled(X):
+            if observed is not None:
+                msg = "observed is for arrays: in a grid, what was not observed is NaN"
+                raise ValueError(msg)
+            return _fitted_to_grid(cls, X, options)
+        return cls.of(learn(*checked(X, observed), **options).model)
+
+    def apply(self, X: Any, observed: Any = None, *, first: int = 0) -> Any:
+        """The field at every entry of other slots: a pure function of the model and the readings.
+
+        Parameters
+        ----------
+        X
+            Readings of consecutive slots, slots × nodes, nodes as in `fit`, NaN = not observed;
+            or a :class:`fieldmend.Grid`.
+        observed
+            Mask of what was observed, for an array.
+        first
+            Of an array: the number of its first slot, counted from the first one fitted on. Only
+            a model with a daily or weekly course asks for it. A grid has times.
+
+        Returns
+        -------
+        Applied, or a dict of them by condition for a grid
+            ``estimate``, ``lower``, ``upper``, ``sparse``, ``low_rank``: slots × nodes.
+
+        Raises
+        ------
+        ValueError
+            Where nodes, slots or conditions are not the model's.
+
+        Examples
+        --------
+        >>> import fieldmend as fm
+        >>> net = fm.simulate.network(slots=200, nodes=6, field="temperature", seed=1)
+        >>> model = fm.FieldModel.fit(net.readings[:150])
+        >>> model.apply(net.readings[150:]).estimate.shape
+        (50, 6)
+        """
+        if is_labelled(X):
+            return self._applied_to_grid(X)
+        part = self._only()
+        values, O = self._columns(X, observed)
+        return part.apply(values, O, first=first)
+
+    def __getitem__(self, condition: str) -> FittedField:
+        if condition not in self.conditions:
+            raise InputError(
+                f"the model knows nothing of {shown(condition)!r}",
+                hint=f"It was fitted on {', '.join(map(shown, self.conditions))}",
+            )
+        return self.conditions[condition]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.conditions)
+
+    def __len__(self) -> int:
+        return len(self.conditions)
+
+    def __repr__(self) -> str:
+        parts = list(self.conditions.values())
+        names = ", ".join(map(shown, self.conditions))
+        factors = ", ".join(str(part.rank) for part in parts)
+        rows = max(part.fitted_on.rows for part in parts)
+        size = f"{len(self.nodes)} nodes, {factors} common factors"
+        return f"<FieldModel {names}: {size}, fitted on {rows} slots>"
+
+    def _only(self) -> FittedField:
+        """The one condition that an array must be of."""
+        if len(self.conditions) != 1:
+            names = ", ".join(map(shown, self.conditions))
+            msg = (
+                f"the model has several conditions ({names}): apply it to a Grid, or one of "
+                "them by model[name].apply(X, observed)"
+            )
+            raise ValueError(msg)
+        return next(iter(self.conditions.values()))
+
+    def _columns(self, X: Any, observed: Any) -> tuple[Array, Mask]:
+        values, O = checked(X, observed, some=False)
+        if values.shape[1] != len(self.nodes):
+            msg = f"X has {values.shape[1]} nodes, the model {len(self.nodes)}: nodes as in fit"
+            raise ValueError(msg)
+        return values, O
+
+    def _applied_to_grid(self, grid: Labelled) -> dict[str, Applied]:
+        if tuple(grid.nodes) != self.nodes or grid.slot != self.slot:
+            msg = "the grid has other nodes or another slot length than the model"
+            raise ValueError(msg)
+        out = {}
+        for name, X in grid.values.items():
+            part = self[name]
+            values, O = self._columns(np.where(np.isinf(X), np.nan, X), None)
+            out[name] = part.apply(values, O, first=self.first_slot(part, grid))
+        return out
+
+    def first_slot(self, part: FittedField, grid: Labelled) -> int:
+        """Number of the grid's first slot, counted from the first one fitted on."""
+        if part.fitted_on.first is None or not self.slot:
+            return 0
+        return round((int(grid.times[0]) - part.fitted_on.first) / self.slot)
+
+
+def is_labelled(X: Any) -> bool:
+    """True for a Grid and what looks like one: values by condition, nodes, times."""
+    return isinstance(getattr(X, "values", None), Mapping) and hasattr(X, "nodes")
+
+
+def _fitted_to_grid(cls: type[FieldModel], grid: Labelled, options: dict[str, Any]) -> FieldModel:
+    if options["period"] is None:
+        options = options | {"period": usual_periods(grid.slot) or None}
+    parts = {}
+    for name, X in grid.values.items():
+        if not np.isfinite(X).any():
+            continue
+        values, O = checked(np.where(np.isinf(X), np.nan, X), None)
+        part = learn(values, O, **options).model
+        first, last = int(grid.times[0]), int(grid.times[-1])
+        fitted_on = replace(part.fitted_on, first=first, last=last)
+        parts[name] = replace(part, fitted_on=fitted_on, unit=grid.units.get(name, ""))
+    if not parts:
+        raise InputError("no condition of the grid has readings", hint="There is nothing to fit")
+    return cls(parts, tuple(grid.nodes), int(grid.slot))

@@ -1,0 +1,177 @@
+"""A fitted field of one condition: everything that new readings of the same nodes need."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fieldmend.core.problem import LowRank, Scaling
+from fieldmend.core.prox import Array, Mask
+from fieldmend.field.holdout import distances, remoteness
+from fieldmend.field.honest import Honest
+from fieldmend.field.lean import lines
+from fieldmend.field.model import Data, Field, estimate, follow
+from fieldmend.field.record import Record, View
+from fieldmend.field.screens import Screen
+from fieldmend.field.windows import Window, windows
+
+_NAMES = "estimate", "low_rank", "sparse", "lower", "upper"
+
+
+@dataclass(frozen=True)
+class Applied:
+    """The field at every entry, slots × nodes, in the units and the precision of the readings.
+
+    ``estimate`` is the field, ``low_rank`` the part that the nodes have in common, ``sparse`` the
+    distance of readings held to be false (zero elsewhere); ``lower`` and ``upper`` bound the
+    reading that would have been made. ``factors`` and ``scaling`` give ``low_rank`` (but for a
+    course) in its parts.
+    """
+
+    estimate: Array
+    low_rank: Array
+    sparse: Array
+    lower: Array
+    upper: Array
+    factors: LowRank
+    scaling: Scaling
+
+
+@dataclass(frozen=True)
+class FittedOn:
+    """What a model was fitted on: span (µs, UTC; None without times), rows, readings, SHA-256."""
+
+    rows: int
+    readings: int
+    sha256: str
+    first: int | None = None
+    last: int | None = None
+
+
+@dataclass(frozen=True)
+class Known:
+    """What fitting has found in one window already; `settled` if its factors need no more work."""
+
+    false: NDArray[np.uint8]  # packed bits, nodes × slots
+    factors: Array
+    settled: bool
+
+
+@dataclass(frozen=True)
+class FittedField:
+    """The parameters of one condition. Nodes stand in the model's own order (`view.order`)."""
+
+    view: View
+    field: Field  # parameters; no factors
+    screen: Screen
+    honest: Honest
+    level: float  # of the intervals
+    choice: str  # in words
+    start: str  # "jumps" or "slots"
+    fitted_on: FittedOn
+    unit: str = ""
+    quantity: dict[str, Any] | None = None
+
+    @property
+    def nodes(self) -> int:
+        """Number of nodes."""
+        return len(self.view.order)
+
+    @property
+    def rank(self) -> int:
+        """Number of common factors."""
+        return self.field.rank
+
+    def apply(
+        self, X: Array, observed: Mask, *, first: int = 0, known: list[Known] | None = None
+    ) -> Applied:
+        """The field at every entry of consecutive slots.
+
+        A pure function of the model and the readings. O(T·N·r) time; memory a few times that of
+        one window besides the results.
+
+        Parameters
+        ----------
+        X, observed
+            Checked readings, slots × nodes, and where they count.
+        first
+            Number of the first slot, counted from the first one fitted on: a course has a phase.
+        known
+            What fitting found in the windows of this very record.
+        """
+        record = Record.of(X, observed, self.view, first)
+        out = _Output(record)
+        for window, now, clean in self._followed(record, known):
+            out.add(window, now, clean, self.honest)
+        return out.finished(self)
+
+    def _followed(
+        self, record: Record, known: list[Known] | None
+    ) -> Iterator[tuple[Window, Field, Data]]:
+        """Each window with its factors and without its false readings."""
+        for k, window in enumerate(windows(*record.X.shape)):
+            data = record.data(window.slots)
+            yield window, *self.window(data, None if known is None else known[k])
+
+    def window(self, data: Data, known: Known | None = None) -> tuple[Field, Data]:
+        """The factors of one stretch of slots, and its readings without the false ones."""
+        if known is None:
+            false, now = self.screen(data, self.field)
+        else:
+            bits = np.unpackbits(known.false, count=data.used.size)
+            false = bits.reshape(data.used.shape).astype(bool)
+            now = replace(self.field, factors=known.factors)
+        clean = data.using(data.used & ~false)
+        if known is None or not known.settled:
+            now = follow(now, clean, tol=3e-3, most=10)
+        return now, clean
+
+
+class _Output:
+    """The results, filled window by window in the units and the precision of the readings."""
+
+    def __init__(self, record: Record) -> None:
+        self.record = record
+        self.arrays = {name: np.empty_like(record.X) for name in _NAMES}
+        self.factors: list[Array] = []
+
+    def add(self, window: Window, now: Field, clean: Data, honest: Honest) -> None:
+        """Estimate a window; keep its middle."""
+        record, view = self.record, self.record.view
+        mean, variance = estimate(now, clean)
+        remote = remoteness(*distances(clean.used, clean.slots))
+        line = lines(clean.readings, clean.used)
+        mean = honest.mix(mean, now.common(), line, remote)
+        half = view.sign * np.sqrt(variance) * honest.calibration.at(remote)
+        rows, kept = slice(window.start, window.stop), window.kept
+        usual = 0.0 if view.course is None else view.course.at(clean.slots)
+        for name, values in (
+            ("estimate", mean),
+            ("low_rank", now.common()),
+            ("lower", mean - half),
+            ("upper", mean + half),
+        ):
+            self.arrays[name][rows] = view.units((values + usual)[:, kept], record.X.dtype)
+        with np.errstate(over="ignore", invalid="ignore"):
+            off = record.X[rows] - self.arrays["estimate"][rows]
+        largest = np.finfo(record.X.dtype).max
+        false = record.observed[rows] & ~clean.used[:, kept].T
+        self.arrays["sparse"][rows] = np.where(false, np.clip(off, -largest, largest), 0.0)
+        self.factors.append(now.factors[:, kept].T)
+
+    def finished(self, model: FittedField) -> Applied:
+        """Everything together, nodes in the order of the readings."""
+        view = self.record.view
+        back = np.argsort(view.order)
+        ones = np.ones((len(self.record.X), 1))
+        left = view.sign * np.hstack([np.vstack(self.factors), ones])
+        right = np.hstack([model.field.loadings, model.field.level[:, None]])
+        return Applied(
+            **{name: array[:, back] for name, array in self.arrays.items()},
+            factors=LowRank(left, right[back]),
+            scaling=Scaling(view.scaling.center[back], view.scaling.scale[back]),
+        )
