@@ -412,7 +412,7 @@ def test_a_grid_larger_than_memory_lies_on_disk(tmp_path, monkeypatch, caplog):
 def test_a_large_file_says_its_size_first(tmp_path, monkeypatch, caplog):
     path = tmp_path / "x.csv"
     path.write_text(HEAD + GOOD)
-    monkeypatch.setattr("fieldmend.records.sources.stage.STATED", 10)
+    monkeypatch.setattr("fieldmend.records.sources.opening.STATED", 10)
     assert "about 4 rows" in fm.read(path).origin.notes[0]
     assert "about 4 rows" in caplog.text
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from fieldmend.export.writing import ENVIRONMENT, OutputError
-from fieldmend.records.sources.stage import quoted
+from fieldmend.records.sql import quoted
 
 if TYPE_CHECKING:
     import duckdb

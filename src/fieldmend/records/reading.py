@@ -10,14 +10,17 @@ import numpy as np
 from fieldmend.errors import InputError
 from fieldmend.grid import FileRead, Grid, Origin, Rejects
 from fieldmend.records.gridding.slotting import build
-from fieldmend.records.sources.stage import Chosen, Stage, one, stages
-from fieldmend.records.table import clock, loading, missing_codes, settling
-from fieldmend.records.table.columns import Roles, Wanted, listing
-from fieldmend.records.table.labels import chosen, label, units_of
+from fieldmend.records.sources.opening import stages
+from fieldmend.records.sources.stage import Chosen, Stage
+from fieldmend.records.table import clock, duplicates, loading, missing_codes, zones
+from fieldmend.records.table.columns import Roles, Wanted
+from fieldmend.records.table.labels import label, units_of
 from fieldmend.records.table.ledger import Ledger
 from fieldmend.records.table.places import given_places, read_places, row_places
 from fieldmend.records.table.planning import Missing, plans_of, roles_of, unknown
 from fieldmend.records.table.session import Session, is_small
+from fieldmend.records.table.shapes import LONG, MATRIX, Shape
+from fieldmend.records.vocabulary import listing
 from fieldmend.text import shown
 
 if TYPE_CHECKING:
@@ -48,8 +51,7 @@ class Records:
     units: dict[str, str]
     places: dict[str, dict[str, float]] | None
     origin: Origin
-    matrix: bool
-    long: bool
+    shape: Shape = field(repr=False)
     kinds: dict[str, int]
     """Of long records: condition → its number in the database."""
     con: "duckdb.DuckDBPyConnection" = field(repr=False)
@@ -151,9 +153,9 @@ def read(  # noqa: PLR0913 - the options of the reader, keyword-only
         raise InputError("time= names no column")
     if ambiguous not in AMBIGUOUS:
         raise InputError(f"ambiguous={shown(ambiguous)!r}", hint="earlier, later or missing")
-    if on_duplicate not in settling.ON_DUPLICATE:
+    if on_duplicate not in duplicates.ON_DUPLICATE:
         raise InputError(
-            f"on_duplicate={shown(on_duplicate)!r}", hint=", ".join(settling.ON_DUPLICATE)
+            f"on_duplicate={shown(on_duplicate)!r}", hint=", ".join(duplicates.ON_DUPLICATE)
         )
     job = _Job(
         Wanted(node, time, value, variable, conditions), missing, tz, ambiguous, on_duplicate
@@ -191,9 +193,8 @@ class _Job:
         self.warnings += unknown(sources, self.missing)
         names, plans = plans_of(sources, self.missing, zone=self.tz is not None)
         roles = [roles for _, roles in sources]
-        long = roles[0].variable is not None
         keys = sorted({key for one in roles for key in one.places})
-        loading.create(con, len(names), keys, long=long)
+        loading.create(con, len(names), keys, roles[0].shape)
         if self.tz is not None:
             _zone_table(con, self.tz, self.ambiguous)
         ledger = Ledger(con, plans)
@@ -235,28 +236,25 @@ class _Job:
         places: dict[str, dict[str, float]],
     ) -> Records:
         con, plans = ledger.con, ledger.plans
-        matrix, long = roles[0].matrix, roles[0].variable is not None
+        shape = roles[0].shape
         self._refuse_doubtful(ledger)
-        self.notes += settling.check_zones(con, ledger.bases, self.tz, ledger.where)
-        self.warnings += settling.set_clocks_aside(con)
+        self.notes += zones.check_zones(con, ledger.bases, self.tz, ledger.where)
+        self.warnings += zones.set_clocks_aside(con)
         read = sum(ledger.rows)
         totals, rejects = ledger.rejects()
         set_aside = sum(totals.values())
         _refuse_all(read, set_aside, rejects)
-        labelled, kinds = label(con, long=long)
-        nodes = tuple(names) if matrix else tuple(labelled)
-        conditions = ("value",) if matrix else tuple(names)
-        if long:
-            conditions = chosen(kinds, self.wanted.conditions)
-        units = units_of(con, plans, conditions, long=long)
-        twice = settling.settle_duplicates(
-            con, len(names), self.on_duplicate, ledger.where, kinds=len(kinds)
+        labelled, kinds = label(con, shape)
+        nodes, conditions = shape.labels(names, labelled, kinds, self.wanted.conditions)
+        units = units_of(con, plans, conditions, shape)
+        twice = duplicates.settle(
+            con, len(names), self.on_duplicate, ledger.where, shape, len(kinds)
         )
         self._say(twice, set_aside, read)
         _used(con, twice)
         stated = {n: p for plan in plans for n, p in plan.stage.places.items()}
         known = row_places(con, roles) | stated | places
-        self._check_readings(ledger, names, conditions, long=long, matrix=matrix)
+        self._check_readings(ledger, names, conditions, shape)
         origin = Origin(
             files=tuple(
                 FileRead(
@@ -277,7 +275,11 @@ class _Job:
             rejects=Rejects(tuple(rejects), totals),
             notes=tuple(self.notes),
             warnings=tuple(self.warnings),
-            suspects=tuple(missing_codes.find(con, names, conditions, long=long, matrix=matrix)),
+            suspects=tuple(
+                missing_codes.find(
+                    con, names, conditions, long=shape is LONG, matrix=shape is MATRIX
+                )
+            ),
         )
         return Records(
             nodes,
@@ -285,9 +287,8 @@ class _Job:
             units,
             {node: known[node] for node in nodes if node in known} or None,
             origin,
-            matrix,
-            long,
-            {name: kinds.index(name) for name in conditions} if long else {},
+            shape,
+            {name: kinds.index(name) for name in conditions if name in kinds},
             con,
         )
 
@@ -304,7 +305,7 @@ class _Job:
                 hint="Say which is meant with ambiguous= earlier, later or missing (--ambiguous)",
             )
 
-    def _say(self, twice: settling.Twice, set_aside: int, read: int) -> None:
+    def _say(self, twice: duplicates.Twice, set_aside: int, read: int) -> None:
         if twice.differing:
             self.warnings.append(
                 f"{twice.differing:,} times have readings that differ; {self.on_duplicate} taken; "
@@ -314,31 +315,18 @@ class _Job:
             self.warnings.append(f"{set_aside:,} of {read:,} rows were set aside")
 
     def _check_readings(
-        self,
-        ledger: Ledger,
-        names: list[str],
-        conditions: Sequence[str],
-        *,
-        long: bool,
-        matrix: bool,
+        self, ledger: Ledger, names: list[str], conditions: Sequence[str], shape: Shape
     ) -> None:
-        con = ledger.con
-        if long:
-            rows = con.execute("SELECT kind, count(v0) FROM used GROUP BY kind").fetchall()
-            counts = {kind: n for kind, n in rows if kind in conditions}
-        else:
-            cells = ", ".join(f"count(v{i})" for i in range(len(names)))
-            counts = dict(zip(names, one(con, f"SELECT {cells} FROM used"), strict=True))
+        counts = shape.counts(ledger.con, names, conditions)
         if not any(counts.values()):
             raise InputError(
                 "all readings are missing",
                 file=ledger.plans[0].stage.name,
                 hint="Look at missing=, and at the columns taken: " + listing(names),
             )
-        what = "node" if matrix else "condition"
         for name, n in counts.items():
             if not n:
-                self.warnings.append(f"{what} {shown(name)} has no reading at all")
+                self.warnings.append(f"{shape.column_is} {shown(name)} has no reading at all")
 
 
 def _zone_table(con: "duckdb.DuckDBPyConnection", tz: str, ambiguous: str | None) -> None:
@@ -366,7 +354,7 @@ def _refuse_all(read: int, set_aside: int, rejects: Sequence[Any]) -> None:
         )
 
 
-def _used(con: "duckdb.DuckDBPyConnection", twice: settling.Twice) -> None:
+def _used(con: "duckdb.DuckDBPyConnection", twice: duplicates.Twice) -> None:
     """The view that everything after reads: sound rows, one per node, time and variable."""
     more = " UNION ALL BY NAME SELECT * FROM extra" if twice.rows else ""
     con.execute(f"CREATE VIEW used AS SELECT * EXCLUDE (bad) FROM r WHERE bad IS NULL{more}")

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from fieldmend.errors import InputError
-from fieldmend.records.sources.stage import one
+from fieldmend.records.sql import one
 
 if TYPE_CHECKING:
     import duckdb

@@ -5,7 +5,6 @@ Slots are anchored to 1970 UTC, closed on the left, labelled by their left edge.
 
 import math
 import re
-from collections.abc import Iterator
 from dataclasses import replace
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
@@ -18,7 +17,7 @@ from fieldmend.records.gridding import filling
 from fieldmend.records.gridding.filling import VALUES, Array, Frame
 from fieldmend.records.gridding.ordering import median_step
 from fieldmend.records.gridding.twins import twins
-from fieldmend.records.sources.stage import one
+from fieldmend.records.sql import one
 from fieldmend.records.table.clock import stamped
 from fieldmend.text import percent, shown, slot_length
 
@@ -60,7 +59,7 @@ def build(records: "Records", slot: Any, slot_value: str, seed: int) -> Grid:
     frame = Frame(low // length * length, length, slots, len(records.nodes))
     _refuse_stretch(records, frame, low, high)
     values, notes = filling.arrays(
-        records.conditions, frame, rows * (frame.nodes if records.matrix else 1)
+        records.conditions, frame, rows * records.shape.per_row(frame.nodes)
     )
     counts = _fill(records, values, frame, slot_value, seed)
     origin = replace(
@@ -87,7 +86,7 @@ def _fill(
     records: "Records", values: dict[str, Array], frame: Frame, slot_value: str, seed: int
 ) -> dict[str, int]:
     """Fill the arrays; how many readings each condition has in the grid."""
-    width = len(records.nodes) if records.matrix else 1 if records.long else len(values)
+    width = records.shape.width(frame.nodes, len(values))
     counts = dict.fromkeys(values, 0)
     for low, high in filling.stretches(records.con, "used", frame, -(-width // 4)):
         found = _rows(records, frame, low, high, width)
@@ -95,7 +94,9 @@ def _fill(
         key = filling.shuffled(t, node, seed) if slot_value == "random" else t
         base = ((t - frame.start) // frame.slot - low) * frame.nodes
         cells = (high - low) * frame.nodes
-        for name, seen, cell, v in _series(records, found, base):
+        for name, seen, cell, v in records.shape.parts(
+            found, base, records.conditions, records.kinds
+        ):
             block = np.full(cells, np.nan)
             if len(v):
                 block = VALUES[slot_value](cell, v, key[seen], cells)
@@ -106,11 +107,10 @@ def _fill(
 
 def _rows(records: "Records", frame: Frame, low: int, high: int, width: int) -> dict[str, Array]:
     """The rows of a stretch of slots, nodes and kinds as numbers."""
-    kind = "kind_id, " if records.long else ""
+    kind = "kind_id, " if records.kinds else ""
     picked = ", ".join(f"v{i}" for i in range(width))
-    join = " JOIN kind_label USING (kind)" if records.long else ""
     arrays = records.con.execute(
-        f"SELECT id, {kind}t, {picked} FROM used JOIN label USING (node){join} "
+        f"SELECT id, {kind}t, {picked} FROM used JOIN label USING (node){records.shape.join} "
         "WHERE t >= $low AND t < $high",
         {"low": frame.start + low * frame.slot, "high": frame.start + high * frame.slot},
     ).fetchnumpy()
@@ -118,28 +118,6 @@ def _rows(records: "Records", frame: Frame, low: int, high: int, width: int) -> 
         name: np.ma.filled(array, np.nan) if name[0] == "v" else np.asarray(array)
         for name, array in arrays.items()
     }
-
-
-def _series(
-    records: "Records", found: dict[str, Array], base: Array
-) -> Iterator[tuple[str, Array | slice, Array, Array]]:
-    """Per condition: the rows that have a reading of it, their cells, and the readings."""
-    if records.matrix:  # every column is a node
-        readings = np.stack([found[f"v{i}"] for i in range(len(records.nodes))], axis=1)
-        seen, node = np.nonzero(~np.isnan(readings))
-        yield records.conditions[0], seen, base[seen] + node, readings[seen, node]
-        return
-    cell = base + found["id"]
-    for i, name in enumerate(records.conditions):
-        v = found["v0" if records.long else f"v{i}"]
-        there = ~np.isnan(v)
-        if records.long:
-            there &= found["kind_id"] == records.kinds[name]
-        if there.all():
-            yield name, slice(None), cell, v
-        else:
-            seen = np.flatnonzero(there)
-            yield name, seen, cell[seen], v[seen]
 
 
 def microseconds(slot: Any) -> int:
@@ -193,11 +171,9 @@ def _assumed(span: int) -> int:
 
 
 def _step(records: "Records", low: int, high: int) -> int | None:
-    kind, join = ("", "")
-    if records.long:
-        kind, join = f" * {len(records.kinds)} + kind_id", " JOIN kind_label USING (kind)"
+    series = records.shape.series(len(records.kinds))
     rows = records.con.execute(
-        f"SELECT id{kind} AS series, t FROM used JOIN label USING (node){join} "
+        f"SELECT {series} AS series, t FROM used JOIN label USING (node){records.shape.join} "
         f"WHERE t BETWEEN $low AND $high LIMIT {2 * STEPS_FROM}",
         {"low": low, "high": high},
     ).fetchnumpy()

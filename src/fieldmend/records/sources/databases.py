@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from fieldmend.errors import InputError
-from fieldmend.records.sources.stage import BATCH, SAMPLED, Stage, quoted
+from fieldmend.records.sources.stage import BATCH, SAMPLED, Stage
+from fieldmend.records.sql import quoted
 from fieldmend.text import shown
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from fieldmend.records.sources.dialect import BLANKS, Dialect, decimal_mark, split
 from fieldmend.records.sources.text import Text
-from fieldmend.records.table.columns import TIME
+from fieldmend.records.vocabulary import TIME
 
 INTELLAB = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(\.\d+)? \d+ \d*( [-\d.eE]*){0,4}\s*")
 MOTE_PLACE = re.compile(r"\s*[^\s,;:|]+(\s+[-+]?\d+\.?\d*){2,3}\s*")
@@ -33,12 +33,8 @@ class Layout:
     node: str | None = None
     missing: dict[str, tuple[float, ...]] = field(default_factory=dict)
     time: tuple[str, ...] = ()
-    zone: str = ""
-    """Said of the time where the layout fixes it; empty if the stamps speak for themselves."""
     line_column: bool = False
     """The first column holds the line in the file handed in."""
-    places: bool = False
-    """Positions of nodes, no readings."""
 
 
 def recognise(text: Text, work: Path) -> Layout | None:
@@ -66,7 +62,7 @@ def _mote_places(text: Text, body: Sequence[str], work: Path) -> Layout | None:
     if not all(MOTE_PLACE.fullmatch(line) for line in body):
         return None
     header = ("node", "x", "y", "z")[: len(body[0].split())]
-    return Layout("positions", Dialect(BLANKS, header, 0), places=True)
+    return Layout("positions", Dialect(BLANKS, header, 0))
 
 
 def _ndbc(text: Text, body: Sequence[str], work: Path) -> Layout | None:
@@ -87,7 +83,6 @@ def _ndbc(text: Text, body: Sequence[str], work: Path) -> Layout | None:
         node=(station[1] if station else stem).upper(),
         missing={name: NDBC_MISSING[name] for name in names if name in NDBC_MISSING},
         time=header[:time],
-        zone="UTC, as NDBC says",
     )
 
 

@@ -7,34 +7,23 @@ from dataclasses import dataclass, field, replace
 
 from fieldmend.errors import InputError
 from fieldmend.records.sources.dialect import COMMA_NUMBER, NUMBER
-from fieldmend.text import shown
-
-NODE = (
-    "node_id node station station_id device device_id deveui sensor_id moteid mote platform host "
-    "entity_id thing"
-).split()
-TIME = (
-    "timestamp time ts datetime date _time phenomenontime resulttime last_changed obs_time"
-).split()
-PLACE = {
-    "lat": "lat", "latitude": "lat", "lon": "lon", "lng": "lon", "longitude": "lon",
-    "alt": "elevation", "elevation": "elevation", "depth": "depth", "x": "x", "y": "y", "z": "z",
-}  # fmt: skip
-VARIABLE = "variable parameter condition metric _field field quantity observed_property".split()
-VALUE = "value _value state reading result".split()
-UNIT = "unit units unit_of_measurement uom".split()
-# Counters and bookkeeping of loggers and exports: numbers, but no physical condition.
-BOOKKEEPING = frozenset("epoch record index row table seq sequence rowid id".split())
-CONDITIONS = frozenset(
-    "temperature temp humidity rh light lux voltage volt battery pressure co2 pm25 pm10 "
-    "wspd wdir wvht pres atmp wtmp dewp wind rain precipitation snow radiation salinity ph "
-    "turbidity oxygen noise moisture soil_moisture airtemp air_temperature water_temperature "
-    "conductivity current power energy".split()
+from fieldmend.records.table.shapes import LONG, MATRIX, RECORDS, Shape
+from fieldmend.records.vocabulary import (
+    BOOKKEEPING,
+    CONDITIONS,
+    FEW,
+    MAX_COLUMNS,
+    MISSING,
+    NODE,
+    PLACE,
+    TIME,
+    UNIT,
+    VALUE,
+    VARIABLE,
+    first_of,
+    listing,
 )
-KNOWN = frozenset([*NODE, *TIME, *PLACE, *VARIABLE, *VALUE, *UNIT])
-MISSING = frozenset(["", "nan", "na", "n/a", "null", "none", "-", "unavailable", "unknown", "mm"])
-MAX_COLUMNS = 2000
-FEW = 12  # names of columns in one sentence
+from fieldmend.text import shown
 
 # "1,234.5", "20.5°C", "0x1f": meant as numbers, though not to be half-parsed.
 NUMBER_LIKE = re.compile(
@@ -65,7 +54,7 @@ class Roles:
     unit: int | None = None
     conditions: tuple[int, ...] = ()
     places: dict[str, int] = field(default_factory=dict)
-    matrix: bool = False
+    shape: Shape = RECORDS
     passed_over: tuple[str, ...] = ()
 
     def in_words(self, names: Sequence[str]) -> str:
@@ -75,21 +64,21 @@ class Roles:
         --------
         >>> Roles((0,), node=1, conditions=(2, 3)).in_words(["when", "mote", "t", "rh"])
         'time when; node mote; readings t, rh'
-        >>> Roles((0,), conditions=(1, 2), matrix=True).in_words(["when", "a", "b"])
+        >>> Roles((0,), conditions=(1, 2), shape=MATRIX).in_words(["when", "a", "b"])
         'time when; each other column a node'
         """
         parts = {
             "time": self.time,
             "node": () if self.node is None else (self.node,),
             "kind": () if self.variable is None else (self.variable,),
-            "readings": () if self.matrix else self.conditions,
+            "readings": () if self.shape is MATRIX else self.conditions,
             "unit": () if self.unit is None else (self.unit,),
             "place": tuple(self.places.values()),
         }
         said = [
             f"{role} {_few([names[i] for i in where])}" for role, where in parts.items() if where
         ]
-        return "; ".join([*said, "each other column a node"] if self.matrix else said)
+        return "; ".join([*said, "each other column a node"] if self.shape is MATRIX else said)
 
 
 def _few(names: Sequence[str]) -> str:
@@ -159,7 +148,7 @@ def assign(
     kinds = {i: column_kind([row[i] for row in sample if i < len(row)]) for i in rest}
     if variable is not None and value is not None:
         places = _places(lower, rest)
-        return Roles(time, node, variable, unit, (value,), places)
+        return Roles(time, node, variable, unit, (value,), places, LONG)
     places = _places(lower, rest) if node is not None or wanted.value else {}
     rest = [i for i in rest if i not in places.values()]
     numeric = [i for i in rest if kinds[i] == "number" and lower[i] not in BOOKKEEPING]
@@ -169,9 +158,9 @@ def assign(
     roles = Roles(time, node, None, None, tuple(numeric), places, passed_over=over)
     if node is None:
         roles = _without_node(roles, names, lower, file)
-        if not roles.matrix and over:
+        if roles.shape is RECORDS and over:
             _refuse_nodeless(roles, sample, names, over, file)
-    return roles if roles.matrix else _choose(roles, names, wanted.conditions, file)
+    return roles if roles.shape is MATRIX else _choose(roles, names, wanted.conditions, file)
 
 
 def _refuse_twice(
@@ -219,22 +208,6 @@ def column_kind(cells: Sequence[str | None]) -> str:
         else:
             texts += text.casefold().lstrip("+-") not in ("inf", "infinity")
     return "text" if texts > numbers else "number"
-
-
-def listing(names: Sequence[str]) -> str:
-    """Column names for a message, cut after twelve."""
-    head = ", ".join(shown(name) for name in names[:12])
-    return head if len(names) <= 12 else f"{head}, … ({len(names)} in all)"
-
-
-def first_of(
-    aliases: Sequence[str], lower: Sequence[str], but: Sequence[int | None] = ()
-) -> int | None:
-    """The position of the first alias that is there, `but` not at these positions."""
-    for alias in aliases:
-        if alias in lower and lower.index(alias) not in but:
-            return lower.index(alias)
-    return None
 
 
 def _named(name: str, names: Sequence[str], role: str, file: str) -> int:
@@ -299,7 +272,7 @@ def _without_node(roles: Roles, names: Sequence[str], lower: Sequence[str], file
             file=file,
             hint="Name the columns with conditions= or value= (--value)",
         )
-    return replace(roles, matrix=True)
+    return replace(roles, shape=MATRIX)
 
 
 def _choose(

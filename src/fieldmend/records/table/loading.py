@@ -12,10 +12,13 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from fieldmend.errors import InputError
-from fieldmend.records.sources.stage import Stage, one
+from fieldmend.records.sources.stage import Stage
 from fieldmend.records.sources.text import Reject, record_lines
+from fieldmend.records.sql import one
 from fieldmend.records.table import clock
-from fieldmend.records.table.columns import MISSING, Roles
+from fieldmend.records.table.columns import Roles
+from fieldmend.records.table.shapes import MATRIX, Shape
+from fieldmend.records.vocabulary import MISSING
 from fieldmend.text import shown
 
 if TYPE_CHECKING:
@@ -43,14 +46,14 @@ class Plan:
 
 
 def create(
-    con: "duckdb.DuckDBPyConnection", width: int, places: Sequence[str], *, long: bool
+    con: "duckdb.DuckDBPyConnection", width: int, places: Sequence[str], shape: Shape
 ) -> None:
     """The table `r`, empty."""
-    kind = "kind VARCHAR, unit VARCHAR, " if long else ""
     place = "".join(f", p_{name} DOUBLE" for name in places)
     values = "".join(f", v{i} DOUBLE" for i in range(width))
     con.execute(
-        f"CREATE TABLE r (node VARCHAR, {kind}t BIGINT, stamp TINYINT{place}{values}, bad VARCHAR)"
+        f"CREATE TABLE r (node VARCHAR, {shape.columns}t BIGINT, stamp TINYINT{place}{values}, "
+        "bad VARCHAR)"
     )
 
 
@@ -132,7 +135,7 @@ def insert_sql(plan: Plan) -> tuple[str, dict[str, Any]]:
 
 
 def _node(stage: Stage, roles: Roles, params: dict[str, Any]) -> str:
-    if roles.node is None or roles.matrix:
+    if roles.node is None or roles.shape is MATRIX:
         named = stage.layout.node if stage.layout and stage.layout.node else stage.stem
         params["node"] = named or "node"
         return "CAST($node AS VARCHAR)"

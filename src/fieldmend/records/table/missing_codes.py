@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from fieldmend.records.sources.stage import one
+from fieldmend.records.sql import one
 from fieldmend.text import counted, shown
 
 if TYPE_CHECKING:

@@ -7,8 +7,10 @@ from typing import Any
 from fieldmend.errors import InputError
 from fieldmend.records.sources.stage import Stage
 from fieldmend.records.table import columns
-from fieldmend.records.table.columns import MISSING, Roles, Wanted
+from fieldmend.records.table.columns import Roles, Wanted
 from fieldmend.records.table.loading import Plan
+from fieldmend.records.table.shapes import LONG, MATRIX, RECORDS
+from fieldmend.records.vocabulary import MISSING
 from fieldmend.text import shown
 
 Missing = Sequence[float | str] | Mapping[str, Sequence[float | str]]
@@ -25,8 +27,8 @@ def roles_of(stage: Stage, wanted: Wanted) -> Roles:
     if layout and layout.time and wanted.time is None:
         wanted = replace(wanted, time=layout.time)
     roles = columns.assign(bare, stage.sample, wanted, stage.name)
-    if layout and layout.node is not None and roles.matrix:
-        roles = replace(roles, matrix=False)
+    if layout and layout.node is not None and roles.shape is MATRIX:
+        roles = replace(roles, shape=RECORDS)
     return roles
 
 
@@ -35,24 +37,24 @@ def plans_of(
 ) -> tuple[list[str], list[Plan]]:
     """The names of v0, v1, …, and a plan for each source."""
     _refuse_shapes(sources)
-    long = sources[0][1].variable is not None
+    shape = sources[0][1].shape
     names: list[str] = []
     for stage, roles in sources:
         for c in roles.conditions:
-            name = "value" if long else stage.names[c]
+            name = shape.column(stage.names[c])
             if name not in names:
                 names.append(name)
     plans = []
     for stage, roles in sources:
-        slots = {c: 0 if long else names.index(stage.names[c]) for c in roles.conditions}
+        slots = {c: names.index(shape.column(stage.names[c])) for c in roles.conditions}
         words, numbers = _declared(stage, slots, names, missing)
         plans.append(Plan(stage, roles, slots, words, numbers, zone))
     return names, plans
 
 
 def _refuse_shapes(sources: Sequence[tuple[Stage, Roles]]) -> None:
-    if len({(roles.matrix, roles.variable is not None) for _, roles in sources}) > 1:
-        listed = ", ".join(f"{shown(stage.name)} is {shape(roles)}" for stage, roles in sources[:6])
+    if len({roles.shape for _, roles in sources}) > 1:
+        listed = ", ".join(f"{shown(s.name)} is {r.shape.words}" for s, r in sources[:6])
         raise InputError(
             f"files of different shapes: {listed}", hint="Hand them in one after the other"
         )
@@ -60,7 +62,7 @@ def _refuse_shapes(sources: Sequence[tuple[Stage, Roles]]) -> None:
 
 def unknown(sources: Sequence[tuple[Stage, Roles]], missing: Missing) -> list[str]:
     """A warning for each condition in missing= that is nowhere (long records: not known yet)."""
-    if not isinstance(missing, Mapping) or any(r.variable is not None for _, r in sources):
+    if not isinstance(missing, Mapping) or any(r.shape is LONG for _, r in sources):
         return []
     there = {name for stage, _ in sources for name in stage.names}
     return [f"missing= names {shown(name)}, which is not there" for name in missing.keys() - there]
@@ -91,10 +93,3 @@ def _declared(
 def _items(given: object) -> Iterable[Any]:
     """One value alone is a list of one: "-9999" is no row of letters."""
     return given if isinstance(given, list | tuple | set | frozenset) else [given]
-
-
-def shape(roles: Roles) -> str:
-    """The shape of a source in a word."""
-    if roles.matrix:
-        return "a ready matrix"
-    return "long records" if roles.variable is not None else "records"

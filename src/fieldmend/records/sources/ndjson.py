@@ -1,0 +1,82 @@
+"""NDJSON: one object per line."""
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from fieldmend.errors import InputError
+from fieldmend.records.sources import text
+from fieldmend.records.sources.stage import SAMPLED, Stage, literal
+from fieldmend.records.sources.text import Text
+
+if TYPE_CHECKING:
+    import duckdb
+
+
+def stage(found: Text, con: "duckdb.DuckDBPyConnection", work: Path) -> Stage:
+    """One object per line, each line read as text so that a bad one can be named."""
+    found = text.rewritten(found, "\x01", 1, work) if found.rewrite else found
+    raw = (
+        "read_csv($path, auto_detect = false, header = false, delim = '\x01', quote = '', "
+        "escape = '', columns = {'line': 'VARCHAR'}, compression = 'none', store_rejects = true)"
+    )
+    params = {"path": literal(found.path, work)}
+    # Broken lines become NULL before any function of JSON sees them: those raise.
+    # An empty line is no row.
+    sound = (
+        f"(SELECT line AS raw, CASE WHEN json_valid(line) THEN line END AS line FROM {raw} "
+        "WHERE line IS NOT NULL)"
+    )
+    names = [
+        row[0]
+        for row in con.execute(
+            f"SELECT DISTINCT unnest(json_keys(line)) FROM {sound} "
+            "WHERE json_type(line) = 'OBJECT'",
+            params,
+        ).fetchall()
+    ]
+    con.execute("DROP TABLE IF EXISTS reject_errors; DROP TABLE IF EXISTS reject_scans")
+    if not names:
+        raise InputError(
+            "no line holds a JSON object", file=found.name, hint="Write one object per line"
+        )
+    names = _in_order(names, found.head)
+    pointers = {f"k{i}": "/" + n.replace("~", "~0").replace("/", "~1") for i, n in enumerate(names)}
+    cells = ", ".join(f"json_extract_string(line, $k{i}) AS c{i}" for i in range(len(names)))
+    bad = "CASE WHEN coalesce(json_type(line) <> 'OBJECT', true) THEN left(raw, 64) END AS broken"
+    stage = Stage(
+        found.name,
+        names,
+        f"(SELECT {cells}, {bad} FROM {sound})",
+        params | pointers,
+        kinds=["text"] * len(names),
+        words="NDJSON",
+        text=found,
+        warnings=found.warnings,
+    )
+    stage.sample = _json_sample(found.head, names)
+    return stage
+
+
+def _in_order(names: list[str], head: Sequence[str]) -> list[str]:
+    """Keys in the order of the first object, the others after them by name."""
+    try:
+        first = list(json.loads(head[0]))
+    except (ValueError, TypeError):
+        first = []
+    lead = [name for name in first if name in names]
+    return lead + sorted(set(names) - set(lead))
+
+
+def _json_sample(head: Sequence[str], names: Sequence[str]) -> list[list[str | None]]:
+    rows = []
+    for line in head[:SAMPLED]:
+        try:
+            found = json.loads(line)
+        except ValueError:
+            continue
+        if isinstance(found, Mapping):
+            cells = [found.get(name) for name in names]
+            rows.append([None if cell is None else str(cell) for cell in cells])
+    return rows

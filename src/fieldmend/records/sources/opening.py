@@ -1,0 +1,120 @@
+"""Where records come from: each source, whatever it is, becomes one or more stages."""
+
+import logging
+import os
+import re
+import shutil
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from fieldmend.errors import InputError
+from fieldmend.records.sources import formats, layouts, ndjson, separated, text
+from fieldmend.records.sources.dialect import decide
+from fieldmend.records.sources.stage import Chosen, Stage
+from fieldmend.records.vocabulary import KNOWN
+from fieldmend.text import shown
+
+if TYPE_CHECKING:
+    import duckdb
+
+log = logging.getLogger(__name__)
+STATED = 1 << 30  # bytes of a file from which on its size is said
+NDJSON = (".ndjson", ".jsonl", ".json")
+
+
+def stages(
+    source: Any, chosen: Chosen, con: "duckdb.DuckDBPyConnection", work: Path
+) -> list[Stage]:
+    """The stages of a source: a path, `-`, an address of PostgreSQL, a frame, or several."""
+    if isinstance(source, list | tuple):
+        if not source:
+            raise InputError("no file was given")
+        return [stage for one in source for stage in stages(one, chosen, con, work)]
+    if isinstance(source, str) and re.match(r"postgres(ql)?://", source):
+        from fieldmend.records.sources import databases
+
+        return [databases.postgres(source, chosen.table, chosen.query)]
+    if isinstance(source, str | os.PathLike):
+        return [_file(os.fspath(source), chosen, con, work)]
+    from fieldmend.records.sources import frames
+
+    return [frames.stage(source)]
+
+
+def _file(name: str, chosen: Chosen, con: "duckdb.DuckDBPyConnection", work: Path) -> Stage:
+    path = _spooled(work) if name == "-" else Path(name)
+    shown_name = "standard input" if name == "-" else name
+    magic = _magic(path, shown_name)
+    notes = _stated(path, shown_name, magic)
+    sha = text.fingerprint(path)
+    stage = formats.read(formats.File(path, shown_name, magic, chosen, con, work))
+    if stage is None:
+        stage = _text(path, shown_name, sha, chosen, con, work)
+    stage.sha256, stage.bytes = sha, path.stat().st_size
+    stage.notes += notes
+    stage.stem = stage.stem or Path(shown_name).name.split(".")[0]
+    return stage
+
+
+def _magic(path: Path, name: str) -> bytes:
+    try:
+        if path.is_dir():
+            raise InputError("it is a folder", file=name, hint="Name the files in it")
+        with path.open("rb") as file:
+            return file.read(16)
+    except InputError:
+        raise
+    except FileNotFoundError as error:
+        raise InputError("there is no such file", file=name) from error
+    except (OSError, ValueError) as error:
+        why = getattr(error, "strerror", None) or str(error)
+        raise InputError(f"it cannot be opened ({shown(why)})", file=name) from error
+
+
+def _stated(path: Path, name: str, magic: bytes) -> list[str]:
+    """The size of a large file, said before the work begins."""
+    size = path.stat().st_size
+    if size < STATED:
+        return []
+    note = f"{shown(name)}: {size / 1e9:,.1f} GB"
+    if magic[:2] != text.GZIP and magic[:4] != text.ZSTD and not formats.is_binary(magic):
+        with path.open("rb") as file:
+            head = file.read(text.HEAD)
+        rows = size * head.count(b"\n") // len(head)
+        note += f", about {float(f'{rows:.2g}'):,.0f} rows"
+    log.info(note)
+    return [note]
+
+
+def _spooled(work: Path) -> Path:
+    path = work / "stdin.tmp"
+    with path.open("wb") as file:
+        shutil.copyfileobj(sys.stdin.buffer, file, text.BLOCK)
+    return path
+
+
+def _text(  # noqa: PLR0917 - one call, what it needs
+    path: Path,
+    name: str,
+    sha: str,
+    chosen: Chosen,
+    con: "duckdb.DuckDBPyConnection",
+    work: Path,
+) -> Stage:
+    unpacked, warnings = text.unpack(path, name, work, salvage=chosen.salvage)
+    if unpacked.stat().st_size == 0:
+        raise InputError("no records in it: the file is empty", file=name)
+    found = text.survey(unpacked, name, sha)
+    found.warnings += warnings
+    if not any(line.strip("\ufeff \t") for line in found.head):
+        raise InputError("no records in it: blank lines only", file=name)
+    first = next(line for line in found.head if line.strip("\ufeff \t")).lstrip("\ufeff \t")
+    if (
+        first.startswith("{")
+        or Path(name.removesuffix(".gz").removesuffix(".zst")).suffix in NDJSON
+    ):
+        return ndjson.stage(found, con, work)
+    layout = layouts.recognise(found, work)
+    dialect = layout.dialect if layout else decide(found.head, known=KNOWN, file=name)
+    return separated.stage(found, dialect, layout, work)

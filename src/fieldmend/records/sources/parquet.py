@@ -1,0 +1,36 @@
+"""Parquet, read by DuckDB itself."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from fieldmend.errors import InputError
+from fieldmend.records.sources.stage import Stage, describe, literal
+from fieldmend.records.sql import quoted
+from fieldmend.text import shown
+
+if TYPE_CHECKING:
+    import duckdb
+
+
+def stage(path: Path, name: str, con: "duckdb.DuckDBPyConnection", work: Path) -> Stage:
+    """A Parquet file as a stage."""
+    import duckdb
+
+    params = {"path": literal(path, work)}
+    source = "read_parquet($path, hive_partitioning = false)"
+    try:
+        described = con.execute(f"DESCRIBE SELECT * FROM {source}", params).fetchall()
+    except duckdb.Error as error:
+        raise InputError(
+            f"the Parquet file cannot be read ({shown(_first_line(error))})",
+            file=name,
+            hint="Fetch it again",
+        ) from error
+    names = [row[0] for row in described]
+    picked = ", ".join(f"{quoted(n)} AS c{i}" for i, n in enumerate(names))
+    relation = f"(SELECT {picked} FROM {source})"
+    return describe(Stage(name, names, relation, params, words="Parquet"), con)
+
+
+def _first_line(error: Exception) -> str:
+    return str(error).splitlines()[0] if str(error) else type(error).__name__

@@ -1,0 +1,204 @@
+"""The shape of a source: records, long records or a ready matrix. All that depends on it is here.
+
+The table `r` holds v0, v1, …: one per condition (records), one in all (long records, whose rows
+name their condition in `kind`), or one per node (a ready matrix).
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from fieldmend.errors import InputError
+from fieldmend.records.sql import one
+from fieldmend.records.vocabulary import listing
+from fieldmend.text import shown
+
+if TYPE_CHECKING:
+    import duckdb
+
+Array = np.ndarray[Any, np.dtype[Any]]
+Part = tuple[str, Array | slice, Array, Array]
+
+
+class Shape:
+    """Records: node, time, one column per condition."""
+
+    words = "records"
+    column_is = "condition"
+    """What a column of readings stands for."""
+    keys: tuple[str, ...] = ("node", "t")
+    """What tells two rows apart."""
+    columns = ""
+    """Of the table `r`, beyond those that all shapes have."""
+    join = ""
+    """To the numbers of the conditions, where rows name them."""
+
+    def column(self, name: str) -> str:
+        """What a column of readings is called in the account."""
+        return name
+
+    def series(self, kinds: int) -> str:
+        """SQL for the number of the series that a row belongs to."""
+        return "CAST(id AS BIGINT)"
+
+    def labels(
+        self,
+        names: Sequence[str],
+        nodes: Sequence[str],
+        kinds: Sequence[str],
+        wanted: Sequence[str] | None,
+    ) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """Nodes and conditions, from the columns' names, the rows' nodes and their kinds."""
+        return tuple(nodes), tuple(names)
+
+    def kinds(self, con: "duckdb.DuckDBPyConnection") -> list[str]:
+        """The conditions that sound rows name, in order."""
+        return []
+
+    def units(self, con: "duckdb.DuckDBPyConnection") -> list[tuple[str, str]]:
+        """Conditions with the units that rows name."""
+        return []
+
+    def counts(
+        self, con: "duckdb.DuckDBPyConnection", names: Sequence[str], conditions: Sequence[str]
+    ) -> dict[str, int]:
+        """Readings used, per column or condition."""
+        cells = ", ".join(f"count(v{i})" for i in range(len(names)))
+        return dict(zip(names, one(con, f"SELECT {cells} FROM used"), strict=True))
+
+    def width(self, nodes: int, conditions: int) -> int:
+        """How many of v0, v1, … there are."""
+        return conditions
+
+    def per_row(self, nodes: int) -> int:
+        """How many readings of one condition a row may hold."""
+        return 1
+
+    def parts(
+        self,
+        found: Mapping[str, Array],
+        base: Array,
+        conditions: Sequence[str],
+        kinds: Mapping[str, int],
+    ) -> Iterator[Part]:
+        """Per condition: the rows that have a reading of it, their cells, and the readings."""
+        cell = base + found["id"]
+        for i, name in enumerate(conditions):
+            v = found[f"v{i}"]
+            yield _there(name, ~np.isnan(v), cell, v)
+
+
+class Long(Shape):
+    """Long records: node, time, variable, value."""
+
+    words = "long records"
+    keys = ("node", "kind", "t")
+    columns = "kind VARCHAR, unit VARCHAR, "
+    join = " JOIN kind_label USING (kind)"
+
+    def column(self, name: str) -> str:
+        """All values stand in one column."""
+        return "value"
+
+    def series(self, kinds: int) -> str:
+        """One per node and kind."""
+        return f"CAST(id AS BIGINT) * {kinds} + kind_id"
+
+    def labels(
+        self,
+        names: Sequence[str],
+        nodes: Sequence[str],
+        kinds: Sequence[str],
+        wanted: Sequence[str] | None,
+    ) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """The conditions are the kinds that were asked for."""
+        for name in wanted or ():
+            if name not in kinds:
+                raise InputError(
+                    f"no condition {shown(name)!r}; found: {listing(kinds)}",
+                    hint="Name one of these with conditions=",
+                )
+        return tuple(nodes), tuple(kinds if wanted is None else wanted)
+
+    def kinds(self, con: "duckdb.DuckDBPyConnection") -> list[str]:
+        """As the rows name them."""
+        rows = con.execute("SELECT DISTINCT kind FROM r WHERE bad IS NULL").fetchall()
+        return sorted(row[0] for row in rows)
+
+    def units(self, con: "duckdb.DuckDBPyConnection") -> list[tuple[str, str]]:
+        """As the rows name them."""
+        return con.execute(
+            "SELECT DISTINCT kind, unit FROM r WHERE bad IS NULL AND unit <> '' ORDER BY kind, unit"
+        ).fetchall()
+
+    def counts(
+        self, con: "duckdb.DuckDBPyConnection", names: Sequence[str], conditions: Sequence[str]
+    ) -> dict[str, int]:
+        """By kind."""
+        rows = con.execute("SELECT kind, count(v0) FROM used GROUP BY kind").fetchall()
+        return {kind: n for kind, n in rows if kind in conditions}
+
+    def width(self, nodes: int, conditions: int) -> int:
+        """One column for all."""
+        return 1
+
+    def parts(
+        self,
+        found: Mapping[str, Array],
+        base: Array,
+        conditions: Sequence[str],
+        kinds: Mapping[str, int],
+    ) -> Iterator[Part]:
+        """The rows of each kind."""
+        cell, v = base + found["id"], found["v0"]
+        for name in conditions:
+            yield _there(name, ~np.isnan(v) & (found["kind_id"] == kinds[name]), cell, v)
+
+
+class Matrix(Shape):
+    """A ready matrix: time, then one column per node."""
+
+    words = "a ready matrix"
+    column_is = "node"
+
+    def labels(
+        self,
+        names: Sequence[str],
+        nodes: Sequence[str],
+        kinds: Sequence[str],
+        wanted: Sequence[str] | None,
+    ) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """The columns are the nodes, and their one condition has no name."""
+        return tuple(names), ("value",)
+
+    def width(self, nodes: int, conditions: int) -> int:
+        """One column per node."""
+        return nodes
+
+    def per_row(self, nodes: int) -> int:
+        """One of each node."""
+        return nodes
+
+    def parts(
+        self,
+        found: Mapping[str, Array],
+        base: Array,
+        conditions: Sequence[str],
+        kinds: Mapping[str, int],
+    ) -> Iterator[Part]:
+        """The one condition, from every column."""
+        width = sum(name[0] == "v" for name in found)
+        readings = np.stack([found[f"v{i}"] for i in range(width)], axis=1)
+        seen, node = np.nonzero(~np.isnan(readings))
+        yield conditions[0], seen, base[seen] + node, readings[seen, node]
+
+
+def _there(name: str, there: Array, cell: Array, v: Array) -> Part:
+    if there.all():
+        return name, slice(None), cell, v
+    seen = np.flatnonzero(there)
+    return name, seen, cell[seen], v[seen]
+
+
+RECORDS, LONG, MATRIX = Shape(), Long(), Matrix()

@@ -1,0 +1,97 @@
+"""After loading: time zones that agree, and clocks that went wrong."""
+
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+from fieldmend.errors import InputError
+from fieldmend.records.sql import one
+from fieldmend.records.table import clock
+from fieldmend.records.table.duplicates import Where
+from fieldmend.text import shown
+
+if TYPE_CHECKING:
+    import duckdb
+
+
+def check_zones(
+    con: "duckdb.DuckDBPyConnection", bases: Sequence[int], tz: str | None, where: Where
+) -> list[str]:
+    """Refuse naive stamps beside zoned ones; say how the time was written.
+
+    `bases` holds the first row of each source in `r`.
+    """
+    rows = []
+    for f, (low, high) in enumerate(pairwise([*bases, 2**62])):
+        found = con.execute(
+            f"SELECT stamp, count(*), min(rowid) FROM r WHERE rowid >= {low} AND rowid < {high} "
+            "AND t IS NOT NULL AND (bad IS NULL OR bad[1] NOT IN ('t', 'c', 'h', 'j')) "
+            "GROUP BY stamp ORDER BY stamp"
+        ).fetchall()
+        rows += [(f, *row) for row in found]
+    seen: dict[int, tuple[int, int]] = {}
+    for _, stamp, count, first in rows:
+        n, earliest = seen.get(stamp, (0, first))
+        seen[stamp] = (n + count, min(first, earliest))
+    for f in {row[0] for row in rows}:
+        kinds = {row[1]: row[3] for row in rows if row[0] == f}
+        if clock.NAIVE in kinds and len(kinds) > 1:
+            zoned = min(first for kind, first in kinds.items() if kind != clock.NAIVE)
+            places = where([kinds[clock.NAIVE], zoned])
+            raise InputError(
+                f"stamps with and without a time zone are mixed: {places[0]} has none, "
+                f"{places[1]} has one",
+                hint="Write all of them with a zone (2024-01-31T12:00:00Z), or none",
+            )
+    if tz is None and clock.NAIVE in seen and len(seen) > 1:
+        raise InputError(
+            "one file has stamps with a time zone, another without",
+            hint="Say in which zone the others are with tz= (--tz)",
+        )
+    return _said(seen, tz)
+
+
+def _said(seen: dict[int, tuple[int, int]], tz: str | None) -> list[str]:
+    notes = []
+    if clock.NAIVE in seen:
+        notes.append(
+            f"times have no zone: read as {shown(tz)}"
+            if tz
+            else "times have no zone: read as UTC (name another with tz=)"
+        )
+    if clock.ZONED in seen:
+        notes.append("times carry their zone")
+    epochs = {kind: seen[kind][0] for kind in clock.EPOCH_WORDS if kind in seen}
+    if epochs:
+        said = " and ".join(f"{clock.EPOCH_WORDS[k]} ({n:,} rows)" for k, n in epochs.items())
+        notes.append(f"times are epochs in {said}, told by magnitude")
+    return notes
+
+
+def set_clocks_aside(con: "duckdb.DuckDBPyConnection") -> list[str]:
+    """Rows at 1970, 2036, 2106, … far from all others: a clock's fault, so they get `bad = 'c'`.
+
+    They stay if they are the majority, which is worth a warning, or within the span of the others
+    on either side.
+    """
+    odd = clock.odd_clock_sql("t")
+    row = one(
+        con,
+        f"SELECT count(*) FILTER (WHERE {odd}), count(*) FILTER (WHERE NOT {odd}), "
+        f"min(t) FILTER (WHERE NOT {odd}), max(t) FILTER (WHERE NOT {odd}) "
+        "FROM r WHERE bad IS NULL",
+    )
+    if not row[0]:
+        return []
+    if row[1] < row[0]:
+        return [
+            f"{row[0]:,} of {row[0] + row[1]:,} times lie where unset clocks stand (1970, 1980, "
+            "2000, from 2036 on): is it the right column, and a known unit of time?"
+        ]
+    margin = max(row[3] - row[2], 30 * clock.DAY)
+    con.execute(
+        f"UPDATE r SET bad = 'c' || chr(31) || CAST(t AS VARCHAR) WHERE bad IS NULL AND {odd} "
+        "AND (t < $low OR t > $high)",
+        {"low": row[2] - margin, "high": row[3] + margin},
+    )
+    return []

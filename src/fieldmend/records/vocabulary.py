@@ -1,0 +1,48 @@
+"""The words that the reader knows: names of columns, and words for "no reading"."""
+
+from collections.abc import Sequence
+
+from fieldmend.text import shown
+
+NODE = (
+    "node_id node station station_id device device_id deveui sensor_id moteid mote platform host "
+    "entity_id thing"
+).split()
+TIME = (
+    "timestamp time ts datetime date _time phenomenontime resulttime last_changed obs_time"
+).split()
+PLACE = {
+    "lat": "lat", "latitude": "lat", "lon": "lon", "lng": "lon", "longitude": "lon",
+    "alt": "elevation", "elevation": "elevation", "depth": "depth", "x": "x", "y": "y", "z": "z",
+}  # fmt: skip
+VARIABLE = "variable parameter condition metric _field field quantity observed_property".split()
+VALUE = "value _value state reading result".split()
+UNIT = "unit units unit_of_measurement uom".split()
+# Counters and bookkeeping of loggers and exports: numbers, but no physical condition.
+BOOKKEEPING = frozenset("epoch record index row table seq sequence rowid id".split())
+CONDITIONS = frozenset(
+    "temperature temp humidity rh light lux voltage volt battery pressure co2 pm25 pm10 "
+    "wspd wdir wvht pres atmp wtmp dewp wind rain precipitation snow radiation salinity ph "
+    "turbidity oxygen noise moisture soil_moisture airtemp air_temperature water_temperature "
+    "conductivity current power energy".split()
+)
+KNOWN = frozenset([*NODE, *TIME, *PLACE, *VARIABLE, *VALUE, *UNIT])
+MISSING = frozenset(["", "nan", "na", "n/a", "null", "none", "-", "unavailable", "unknown", "mm"])
+MAX_COLUMNS = 2000
+FEW = 12  # names of columns in one sentence
+
+
+def listing(names: Sequence[str]) -> str:
+    """Column names for a message, cut after twelve."""
+    head = ", ".join(shown(name) for name in names[:12])
+    return head if len(names) <= 12 else f"{head}, … ({len(names)} in all)"
+
+
+def first_of(
+    aliases: Sequence[str], lower: Sequence[str], but: Sequence[int | None] = ()
+) -> int | None:
+    """The position of the first alias that is there, `but` not at these positions."""
+    for alias in aliases:
+        if alias in lower and lower.index(alias) not in but:
+            return lower.index(alias)
+    return None
