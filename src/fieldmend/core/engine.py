@@ -1,20 +1,23 @@
-"""Verbs over blocks of slots: the only way a solver touches the long axis.
+"""Verbs over the long axis: `sweep` for iterative solvers, `each` for windows that stand alone.
 
-T, the number of slots, grows without end; N, the number of nodes, does not. A solver hands a kernel
-to :func:`sweep`: the kernel sees one block of slots at a time, returns rows (one per slot,
-concatenated) and sums (small arrays, added up over the blocks). In memory this keeps a block inside
-the processor's cache; out of core or on a cluster the same kernel runs where the block lives and
-only the sums travel.
+T, the number of slots, grows without end; N, the number of nodes, does not. An iterative solver
+hands a kernel to :func:`sweep`: the kernel sees one block of slots at a time, returns rows (one per
+slot, concatenated) and sums (small arrays, added up over the blocks). In memory this keeps a block
+inside the processor's cache; out of core or on a cluster the same kernel runs where the block lives
+and only the sums travel. What can be done window by window is handed to :func:`each`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, TypeVar
 
 import numpy as np
 
 from fieldmend.core.prox import Array
+
+Piece = TypeVar("Piece")
+Made = TypeVar("Made")
 
 # Rows and sums of one block.
 Parts = tuple[tuple[Any, ...], tuple[Any, ...]]
@@ -60,3 +63,23 @@ def sweep(kernel: Callable[..., Parts], *arrays: Any) -> Parts:
             out[block] = row
         totals = tuple(total + s for total, s in zip(totals, sums, strict=True))
     return outputs, totals
+
+
+def each(
+    kernel: Callable[[Piece], Made],
+    windows: Iterable[Piece],
+    sink: Callable[[Piece, Made], object],
+) -> None:
+    """Run ``kernel`` on each window by itself; hand the results to ``sink`` one by one, in order.
+
+    The kernel is pure: what it makes of a window depends on nothing else. So windows may be worked
+    on anywhere and in any order; the sink, which may hold state, is called here and in order. A
+    window is asked for when it is needed, and nothing is kept of it.
+
+    >>> each(lambda n: n * n, range(3), lambda n, made: print(n, made))
+    0 0
+    1 1
+    2 4
+    """
+    for window in windows:
+        sink(window, kernel(window))

@@ -14,7 +14,7 @@ from fieldmend.records import Records, read
 from fieldmend.recovery.condition import recover_condition
 from fieldmend.recovery.options import check_slot
 from fieldmend.recovery.recovery import Recovery
-from fieldmend.recovery.storage import Room
+from fieldmend.recovery.storage import Storage
 from fieldmend.result.frames import BACKENDS
 from fieldmend.result.options import Options
 from fieldmend.result.recovered import Recovered
@@ -94,7 +94,7 @@ def recover(  # noqa: PLR0913 - the options of the main job, keyword-only
     if all(np.isnan(array).all() for array in grid.values.values()):
         raise InputError("all readings are missing: nothing to recover from")
     options = options.for_grid(grid)
-    room = Room.of(grid)
+    storage = Storage.of(grid)
     done: dict[str, Recovered] = {}
     try:
         for i, name in enumerate(grid.values):
@@ -103,13 +103,13 @@ def recover(  # noqa: PLR0913 - the options of the main job, keyword-only
                 say(f"recovering {shown(name)}", 0.2 + 0.8 * (i + share) / len(grid.values))
 
             part(0.0)
-            done[name] = recover_condition(grid, name, options, room, part)
+            done[name] = recover_condition(grid, name, options, storage, part)
     except BaseException:
-        room.clear()
+        storage.clear()
         raise
     say("recovered", 1.0)
-    recovery = Recovery(grid, done, options, _backend(source), room.notes)
-    room.belongs_to(recovery)
+    recovery = Recovery(grid, done, options, _backend(source), storage.notes)
+    storage.belongs_to(recovery)
     return recovery
 
 

@@ -1,10 +1,10 @@
-"""One window of one condition: solve, decide what is suspect, score on hidden readings."""
+"""The field in one window: solve, decide what is suspect, score on hidden readings."""
 
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -15,6 +15,7 @@ from fieldmend.methods import METHODS
 from fieldmend.metrics import interpolate
 from fieldmend.recovery.holdout import LARGEST, hide, scored
 from fieldmend.recovery.judging import comparable
+from fieldmend.recovery.windows import Window
 from fieldmend.recovery.witnesses import Witnesses
 from fieldmend.result.holdout import Holdout
 from fieldmend.result.options import Options
@@ -44,48 +45,78 @@ class Solved:
     notes: tuple[str, ...] = ()
 
 
-def solve(
-    evidence: Array,
-    known: Witnesses,
-    level: Array,
-    options: Options,
-    company: Array | None = None,
-) -> Solved:
-    """The field at every node and slot of a window.
+class Solver(Protocol):
+    """How the field of a window is found; a pure function, whatever it carries."""
 
-    `level` is each node's usual distance from the network's median: a node that is silent in this
-    window, but not in others, is estimated by it. `company` are columns that are solved along and
-    left out of the result: other conditions.
-    """
-    heard: Array = np.asarray(~np.isnan(evidence).all(axis=0))
-    if not comparable(len(evidence), int(np.count_nonzero(heard[known.distinct]))):
-        return Solved(_line(evidence), method="line", status="too little to solve")
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always", ConvergenceWarning)
-        X = evidence if heard.all() else evidence[:, heard]
-        out = _decompose(X if company is None else np.hstack([X, company]), options, GAP)
-    own = X.shape[1]
+    def __call__(
+        self, evidence: Array, window: Window, known: Witnesses, level: Array, company: Array | None
+    ) -> Solved:
+        """The field at every node and slot of a window.
 
-    def whole(part: Array) -> Array:
-        return _spread_out(np.asarray(part[:, :own], np.float64), heard, level)
+        `level` is each node's usual distance from the network's median: a node that is silent in
+        this window, but not in others, is estimated by it. `company` are columns that are solved
+        along and left out of the result: other conditions.
+        """
 
-    suspect = None
-    if out.method in DECIDES:
-        suspect = np.zeros(evidence.shape, dtype=np.bool_)
-        suspect[:, heard] = out.sparse[:, :own] != 0
-    return Solved(
-        whole(out.estimate),
-        None if out.lower is None else whole(out.lower),
-        None if out.upper is None else whole(out.upper),
-        suspect,
-        out.method,
-        out.rank,
-        out.gap,
-        str(out.status),
-        out.choice or "",
-        None if out.holdout is None else out.holdout.kept(out.holdout.columns < own),
-        tuple(str(w.message) for w in caught),
-    )
+    def hidden(self, left: Array, window: Window, columns: Array) -> Bounded:
+        """The field of some nodes from the readings that are left of them."""
+
+
+Bounded = tuple[Array, Array | None, Array | None]
+"""Estimate, lower and upper end of its interval."""
+
+
+@dataclass(frozen=True)
+class Afresh:
+    """Each window is decomposed by itself."""
+
+    options: Options
+
+    def __call__(
+        self,
+        evidence: Array,
+        window: Window,
+        known: Witnesses,
+        level: Array,
+        company: Array | None = None,
+    ) -> Solved:
+        """The field at every node and slot of a window."""
+        heard: Array = np.asarray(~np.isnan(evidence).all(axis=0))
+        if not comparable(len(evidence), int(np.count_nonzero(heard[known.distinct]))):
+            return Solved(_line(evidence), method="line", status="too little to solve")
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always", ConvergenceWarning)
+            X = evidence if heard.all() else evidence[:, heard]
+            out = _decompose(X if company is None else np.hstack([X, company]), self.options, GAP)
+        own = X.shape[1]
+
+        def whole(part: Array) -> Array:
+            return _spread_out(np.asarray(part[:, :own], np.float64), heard, level)
+
+        suspect = None
+        if out.method in DECIDES:
+            suspect = np.zeros(evidence.shape, dtype=np.bool_)
+            suspect[:, heard] = out.sparse[:, :own] != 0
+        return Solved(
+            whole(out.estimate),
+            None if out.lower is None else whole(out.lower),
+            None if out.upper is None else whole(out.upper),
+            suspect,
+            out.method,
+            out.rank,
+            out.gap,
+            str(out.status),
+            out.choice or "",
+            None if out.holdout is None else out.holdout.kept(out.holdout.columns < own),
+            tuple(str(w.message) for w in caught),
+        )
+
+    def hidden(self, left: Array, window: Window, columns: Array) -> Bounded:
+        """The field of some nodes from the readings that are left of them."""
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)  # said once, by the solve itself
+            out = _decompose(left, self.options, GAP_HIDDEN)
+        return np.asarray(out.estimate, np.float64), out.lower, out.upper
 
 
 def field_of(X: Array, options: Options) -> Array:
@@ -115,7 +146,9 @@ def typical_error(solved: Solved) -> float:
     return 1.4826 * float(np.median(errors))
 
 
-def score(passed: Array, solved: Solved, options: Options, seed: int) -> Holdout | None:
+def score(
+    passed: Array, solved: Solved, solver: Solver, window: Window, seed: int
+) -> Holdout | None:
     """How far off the estimate is at readings that passed and were hidden.
 
     A method that hid readings itself is taken at its word; another is run once more without them.
@@ -123,16 +156,19 @@ def score(passed: Array, solved: Solved, options: Options, seed: int) -> Holdout
     heard = ~np.isnan(passed).all(axis=0)
     if solved.method == "line" or not heard.any():
         return None
-    if solved.holdout is not None:
-        return _own_score(passed[:, heard], solved)
     passed = passed[:, heard]
+    if solved.holdout is not None:
+        return _own_score(passed, solved)
     hidden = hide(passed, seed)
     if not hidden.any():
         return None
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)  # said once, by the solve itself
-        again = _decompose(np.where(hidden, np.nan, passed), options, GAP_HIDDEN)
-    return scored(passed, hidden, np.asarray(again.estimate, np.float64))
+    left = np.where(hidden, np.nan, passed)
+    estimate, lower, upper = solver.hidden(left, window, np.flatnonzero(heard))
+    found = scored(passed, hidden, estimate)
+    if lower is None or upper is None:
+        return found
+    inside = (lower <= passed) & (passed <= upper)
+    return replace(found, covered=float(np.mean(inside[hidden])))
 
 
 def _own_score(passed: Array, solved: Solved) -> Holdout | None:

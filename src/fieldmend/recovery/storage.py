@@ -24,14 +24,14 @@ BYTES = 33  # of a cell: estimate, lower, upper and anomaly in float64, the flag
 
 
 @dataclass(frozen=True)
-class Room:
+class Storage:
     """Makes the arrays of the results. `folder` is None in memory."""
 
     folder: Path | None
     notes: tuple[str, ...]
 
     @classmethod
-    def of(cls, grid: Grid) -> Room:
+    def of(cls, grid: Grid) -> Storage:
         """Look how large the results will be, say it if it is much, and choose."""
         slots, nodes = grid.shape
         size = BYTES * slots * nodes * len(grid.values)

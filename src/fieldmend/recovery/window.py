@@ -1,0 +1,154 @@
+"""One window of one condition: a pure function, so that any driver may run it anywhere."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from fieldmend import faults
+from fieldmend.faults import Episode
+from fieldmend.grid import Array
+from fieldmend.recovery.joint import heard_columns
+from fieldmend.recovery.judging import flags, judgeable, outside, usual_distance
+from fieldmend.recovery.solving import Solved, Solver, score, suspicious, typical_error
+from fieldmend.recovery.windows import Window
+from fieldmend.recovery.witnesses import Witnesses
+from fieldmend.result.holdout import Holdout
+from fieldmend.result.options import Options
+
+
+@dataclass(frozen=True, eq=False)
+class Setting:
+    """What holds in every window of a condition.
+
+    `level` is each node's usual distance from the network's median, `together` whether the other
+    conditions are solved along.
+    """
+
+    name: str
+    unit: str
+    nodes: tuple[str, ...]
+    places: Mapping[str, Mapping[str, float]] | None
+    slot: int
+    options: Options
+    known: Witnesses
+    level: Array
+    solver: Solver
+    together: bool = False
+
+    @property
+    def limits(self) -> tuple[float, float] | None:
+        """What the user says is possible."""
+        return self.options.limits.get(self.name)
+
+
+@dataclass(frozen=True, eq=False)
+class Piece:
+    """The readings of one window; scored on hidden ones if there is a seed to hide them by."""
+
+    window: Window
+    readings: Array
+    times: Array
+    others: Mapping[str, Array]  # the other conditions
+    seed: int | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class WindowResult:
+    """What a window says. Arrays are its slots × nodes; episodes count its slots."""
+
+    solved: Solved
+    flag: Array
+    spread: Array  # usual distance between a node's readings and the field
+    episodes: tuple[Episode, ...]
+    score: Holdout | None
+
+
+@dataclass(frozen=True, eq=False)
+class Evidence:
+    """Readings that may be believed, and why the others may not."""
+
+    readings: Array  # within the limits
+    failed: Array  # beyond them
+    lasting: Array  # by a lasting fault
+
+    @property
+    def believed(self) -> Array:
+        """The readings that the field is solved from, NaN elsewhere."""
+        if not self.lasting.any():
+            return self.readings
+        return np.where(self.lasting, np.nan, self.readings)
+
+
+def evidence(piece: Piece, setting: Setting) -> Evidence:
+    """Set aside what cannot be evidence: beyond the limits, or false for long."""
+    X = piece.readings
+    failed = outside(X, setting.limits)
+    readings = np.where(failed, np.nan, X) if failed.any() else X
+    with np.errstate(over="ignore", invalid="ignore"):  # a node may send 1e308
+        lasting = faults.persistent(readings, _context(piece, setting))
+    return Evidence(readings, failed, lasting)
+
+
+def others(piece: Piece, options: Options) -> list[Array]:
+    """The other conditions of the same slots, within their limits."""
+    return [
+        np.where(outside(part, options.limits.get(name)), np.nan, part)
+        for name, part in piece.others.items()
+    ]
+
+
+def recover_window(piece: Piece, setting: Setting) -> WindowResult:
+    """Set aside what cannot be evidence, solve, judge, score.
+
+    A pure function: nothing is changed, the same piece and setting give the same result.
+
+    Parameters
+    ----------
+    piece
+        The readings of the window.
+    setting
+        What holds in every window of the condition.
+
+    Returns
+    -------
+    WindowResult
+    """
+    given = evidence(piece, setting)
+    believed = given.believed
+    company = heard_columns(others(piece, setting.options)) if setting.together else None
+    solved = setting.solver(believed, piece.window, setting.known, setting.level, company)
+    seen = ~np.isnan(piece.readings)
+    judged = judgeable(seen & ~given.failed, setting.known)
+    suspect = (suspicious(believed, solved) | given.lasting) & judged
+    usual = typical_error(solved)
+    context = replace(_context(piece, setting), usual=usual)
+    with np.errstate(over="ignore", invalid="ignore"):
+        found = faults.classify(
+            given.readings, solved.estimate, suspect, context, persistent=given.lasting
+        )
+    scored = None
+    if piece.seed is not None:
+        passed = np.where(suspect, np.nan, believed)
+        scored = score(passed, solved, setting.solver, piece.window, piece.seed)
+    return WindowResult(
+        solved,
+        flags(seen, judged, suspect, given.failed),
+        np.maximum(usual_distance(believed, solved.estimate), usual),
+        tuple(found),
+        scored,
+    )
+
+
+def _context(piece: Piece, setting: Setting) -> faults.Context:
+    return faults.Context(
+        nodes=setting.nodes,
+        times=piece.times,
+        slot=setting.slot,
+        condition=setting.name,
+        unit=setting.unit,
+        places=setting.places,
+        companions=piece.others,
+    )
