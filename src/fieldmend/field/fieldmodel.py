@@ -15,6 +15,7 @@ from fieldmend.field.auto import learn
 from fieldmend.field.cycles import usual_periods
 from fieldmend.field.fitted import Applied, FittedField
 from fieldmend.text import shown
+from fieldmend.version import __version__
 
 VALUE = "value"
 """The one condition of a model that was fitted to a plain array."""
@@ -66,8 +67,6 @@ class FieldModel:
 
     def __post_init__(self) -> None:
         if not self.version:
-            from fieldmend import __version__
-
             object.__setattr__(self, "version", __version__)
         for name, part in self.conditions.items():
             if part.nodes != len(self.nodes):
