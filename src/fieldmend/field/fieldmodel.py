@@ -2,33 +2,27 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
 from fieldmend.core.prox import Array, Mask
 from fieldmend.core.readings import checked
 from fieldmend.errors import InputError
+from fieldmend.field import modelfile
 from fieldmend.field.auto import learn
 from fieldmend.field.cycles import usual_periods
 from fieldmend.field.fitted import Applied, FittedField
+from fieldmend.field.labels import Labelled, aligned, check_slot, check_unit, followed_alone
+from fieldmend.field.packing import pack, unpack
 from fieldmend.text import shown
 from fieldmend.version import __version__
 
 VALUE = "value"
 """The one condition of a model that was fitted to a plain array."""
-
-
-class Labelled(Protocol):
-    """What a model takes from a :class:`fieldmend.Grid`."""
-
-    values: dict[str, Any]
-    nodes: tuple[str, ...]
-    times: Any
-    slot: int
-    units: dict[str, str]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -130,7 +124,9 @@ class FieldModel:
             return _fitted_to_grid(cls, X, options)
         return cls.of(learn(*checked(X, observed), **options).model)
 
-    def apply(self, X: Any, observed: Any = None, *, first: int = 0) -> Any:
+    def apply(
+        self, X: Any, observed: Any = None, *, first: int = 0, new_nodes: str = "refuse"
+    ) -> Any:
         """The field at every entry of other slots: a pure function of the model and the readings.
 
         Parameters
@@ -143,11 +139,14 @@ class FieldModel:
         first
             Of an array: the number of its first slot, counted from the first one fitted on. Only
             a model with a daily or weekly course asks for it. A grid has times.
+        new_nodes
+            Of a grid: see `align`.
 
         Returns
         -------
         Applied, or a dict of them by condition for a grid
-            ``estimate``, ``lower``, ``upper``, ``sparse``, ``low_rank``: slots × nodes.
+            ``estimate``, ``lower``, ``upper``, ``sparse``, ``low_rank``: slots × nodes; for a grid
+            the nodes of `align`: nodes that it lacks are estimated from the others.
 
         Raises
         ------
@@ -163,10 +162,109 @@ class FieldModel:
         (50, 6)
         """
         if is_labelled(X):
-            return self._applied_to_grid(X)
+            return self._applied_to_grid(self.align(X, new_nodes=new_nodes))
         part = self._only()
         values, O = self._columns(X, observed)
         return part.apply(values, O, first=first)
+
+    def align(self, grid: Any, *, new_nodes: str = "refuse") -> Any:
+        """A grid with the model's nodes in the model's order, after them those it does not know.
+
+        Parameters
+        ----------
+        grid
+            A :class:`fieldmend.Grid`. Its nodes are matched by name.
+        new_nodes
+            What becomes of nodes that the model does not know: ``"refuse"`` them, or keep them,
+            to be followed by their ``"own"`` past only.
+
+        Returns
+        -------
+        Grid
+            Nodes that the model knows and the grid does not have are there without readings.
+
+        Raises
+        ------
+        InputError
+            Where nodes, slot length, conditions or units are not the model's.
+
+        Examples
+        --------
+        >>> import fieldmend as fm
+        >>> net = fm.simulate.network(slots=100, nodes=4, field="temperature", seed=1)
+        >>> model = fm.FieldModel.fit(fm.Grid.of(net.readings, nodes="abcd"))
+        >>> model.align(fm.Grid.of(net.readings[:, :2], nodes="da")).nodes
+        ('a', 'b', 'c', 'd')
+        """
+        check_slot(grid.slot, self.slot)
+        for name in grid.values:
+            check_unit(name, grid.units.get(name, ""), self[name].unit)
+        return aligned(grid, self.nodes, new_nodes)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the model to one file: a JSON header and NumPy arrays, never a pickle.
+
+        Parameters
+        ----------
+        path
+            Where to; what is there is replaced.
+
+        Raises
+        ------
+        OSError
+            Where nothing can be written.
+
+        Examples
+        --------
+        >>> import tempfile, pathlib
+        >>> import fieldmend as fm
+        >>> net = fm.simulate.network(slots=100, nodes=6, field="temperature", seed=1)
+        >>> path = pathlib.Path(tempfile.mkdtemp()) / "site.npz"
+        >>> fm.FieldModel.fit(net.readings).save(path)
+        >>> fm.FieldModel.load(path)
+        <FieldModel value: 6 nodes, 2 common factors, fitted on 100 slots>
+        """
+        parts: list[dict[str, Any]] = []
+        arrays: dict[str, Array] = {}
+        for k, (name, part) in enumerate(self.conditions.items()):
+            words, own = pack(part)
+            parts.append({"name": name} | words)
+            arrays |= {f"{k}_{key}": array for key, array in own.items()}
+        header = {"version": self.version, "slot": self.slot, "nodes": list(self.nodes)}
+        modelfile.write(path, header | {"conditions": parts}, arrays)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> FieldModel:
+        """Read a model that was saved.
+
+        Parameters
+        ----------
+        path
+            A file that `save` wrote, here or elsewhere, by this version or an earlier one.
+
+        Returns
+        -------
+        FieldModel
+            It applies to the last bit as the one saved.
+
+        Raises
+        ------
+        InputError
+            Where there is no such file, or it is damaged, or written by a later version.
+
+        Examples
+        --------
+        >>> import fieldmend as fm
+        >>> fm.FieldModel.load("nowhere.npz")
+        Traceback (most recent call last):
+        fieldmend.errors.InputError: nowhere.npz: no model there: No such file or directory
+        """
+        header, arrays = modelfile.read(path)
+        try:
+            return _unpacked(cls, header, arrays)
+        except ValueError as error:
+            said = f"no whole model file ({shown(error)})"
+            raise InputError(said, file=os.fspath(path), hint=modelfile.FIT_AGAIN) from None
 
     def __getitem__(self, condition: str) -> FittedField:
         if condition not in self.conditions:
@@ -209,14 +307,15 @@ class FieldModel:
         return values, O
 
     def _applied_to_grid(self, grid: Labelled) -> dict[str, Applied]:
-        if tuple(grid.nodes) != self.nodes or grid.slot != self.slot:
-            msg = "the grid has other nodes or another slot length than the model"
-            raise ValueError(msg)
-        out = {}
+        """Of a grid that is aligned."""
+        out, known = {}, len(self.nodes)
         for name, X in grid.values.items():
             part = self[name]
-            values, O = self._columns(np.where(np.isinf(X), np.nan, X), None)
-            out[name] = part.apply(values, O, first=self.first_slot(part, grid))
+            values, O = checked(np.where(np.isinf(X), np.nan, X), None, some=False)
+            own = [followed_alone(values[:, [k]], part.level) for k in range(known, X.shape[1])]
+            mine = slice(0, known)
+            first = self.first_slot(part, grid)
+            out[name] = part.apply(values[:, mine], O[:, mine], first=first).beside(own)
         return out
 
     def first_slot(self, part: FittedField, grid: Labelled) -> int:
@@ -246,3 +345,31 @@ def _fitted_to_grid(cls: type[FieldModel], grid: Labelled, options: dict[str, An
     if not parts:
         raise InputError("no condition of the grid has readings", hint="There is nothing to fit")
     return cls(parts, tuple(grid.nodes), int(grid.slot))
+
+
+def _unpacked(
+    cls: type[FieldModel], header: dict[str, Any], arrays: dict[str, Array]
+) -> FieldModel:
+    nodes, slot = header.get("nodes"), header.get("slot")
+    version, parts = header.get("version"), header.get("conditions")
+    if not isinstance(nodes, list) or not all(isinstance(n, str) for n in nodes):
+        raise ValueError("nodes are not named")
+    if not nodes or len(set(nodes)) != len(nodes):
+        raise ValueError("nodes have no names, or one name twice")
+    if slot is not None and (type(slot) is not int or not 0 < slot < 2**62):
+        raise ValueError("slot is no length of time")
+    if not isinstance(version, str) or not isinstance(parts, list) or not parts:
+        raise ValueError("version or conditions are missing")
+    conditions = {}
+    for k, words in enumerate(parts):
+        own = {
+            name.removeprefix(f"{k}_").removesuffix(".npy"): array
+            for name, array in arrays.items()
+            if name.startswith(f"{k}_")
+        }
+        name = words.get("name") if isinstance(words, dict) else None
+        if not isinstance(name, str) or name in conditions:
+            raise ValueError("a condition has no name of its own")
+        conditions[name] = unpack(words, own, len(nodes))
+    "".join([*nodes, *conditions, version]).encode()  # half a character is no name
+    return cls(conditions, tuple(nodes), slot, version)

@@ -19,7 +19,7 @@ from fieldmend.field.record import Record, View
 from fieldmend.field.screens import Screen
 from fieldmend.field.windows import Window, windows
 
-_NAMES = "estimate", "low_rank", "sparse", "lower", "upper"
+NAMES = "estimate", "low_rank", "sparse", "lower", "upper"
 
 
 @dataclass(frozen=True)
@@ -39,6 +39,24 @@ class Applied:
     upper: Array
     factors: LowRank
     scaling: Scaling
+
+    def beside(self, others: list[Applied]) -> Applied:
+        """The same with further nodes on the right, which have no part in the common field."""
+        if not others:
+            return self
+        every = [self, *others]
+        new, rank = sum(len(o.factors.right) for o in others), self.factors.rank
+        scaling = Scaling(
+            np.concatenate([a.scaling.center for a in every]),
+            np.concatenate([a.scaling.scale for a in every]),
+        )
+        return Applied(
+            **{name: np.hstack([getattr(a, name) for a in every]) for name in NAMES},
+            factors=LowRank(
+                self.factors.left, np.vstack([self.factors.right, np.zeros((new, rank))])
+            ),
+            scaling=scaling,
+        )
 
 
 @dataclass(frozen=True)
@@ -136,7 +154,7 @@ class _Output:
 
     def __init__(self, record: Record) -> None:
         self.record = record
-        self.arrays = {name: np.empty_like(record.X) for name in _NAMES}
+        self.arrays = {name: np.empty_like(record.X) for name in NAMES}
         self.factors: list[Array] = []
 
     def add(self, window: Window, now: Field, clean: Data, honest: Honest) -> None:

@@ -14,6 +14,7 @@ from fieldmend.core.prox import Array, Mask
 from fieldmend.field.jumps import Index
 
 _EDGES = (0.75, 2.0, 8.0, 30.0)  # of remoteness
+CLASSES = len(_EDGES) + 1
 _FEW = 60  # hidden readings below which nothing is decided
 _SURE = 1.0  # standard errors that a mixture has to win by; how much it counts grows from there
 
@@ -40,7 +41,7 @@ class Lean:
 def choose_lean(truth: Array, model: Array, simple: Array, remote: Array, run: Index) -> Lean:
     """Least-squares weights in [0, 1] per class of remoteness; 0 unless clearly better."""
     group = np.searchsorted(_EDGES, remote)
-    weight = np.zeros(len(_EDGES) + 1)
+    weight = np.zeros(CLASSES)
     for k in range(len(weight)):
         here = (group == k) & np.isfinite(simple)
         if here.sum() >= _FEW:

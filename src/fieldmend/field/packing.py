@@ -1,0 +1,266 @@
+"""A fitted field as plain numbers and arrays, and back, with nothing believed on the way back.
+
+What a file says is checked against what the model needs: kinds, shapes, finite numbers, variances
+above zero, shares between 0 and 1. Whoever can write a model file can make a model that is wrong,
+but none that breaks the functions that apply it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, fields
+from typing import Any
+
+import numpy as np
+
+from fieldmend.core.problem import Scaling
+from fieldmend.core.prox import Array
+from fieldmend.field.chains import NodeModel
+from fieldmend.field.cycles import Course
+from fieldmend.field.fitted import FittedField, FittedOn
+from fieldmend.field.flags import Rule
+from fieldmend.field.holdout import Calibration
+from fieldmend.field.honest import Honest
+from fieldmend.field.jumps import JumpLaw
+from fieldmend.field.lean import CLASSES, Lean
+from fieldmend.field.model import Field
+from fieldmend.field.record import View
+from fieldmend.field.screens import DistanceScreen, JumpScreen, Screen
+
+_LAW = "scale", "rise", "centre", "spread"  # arrays of a JumpLaw
+_STEADIEST = 0.99999  # no φ above this comes from a fit
+
+
+def pack(part: FittedField) -> tuple[dict[str, Any], dict[str, Array]]:
+    """The numbers and words of a fitted field, and its arrays, all float64."""
+    view, field = part.view, part.field
+    upper = np.triu_indices(field.rank + 1)
+    arrays = {
+        "order": view.order.astype(np.float64),
+        "centre": view.scaling.center,
+        "scale": view.scaling.scale,
+        "level": field.level,
+        "loadings": field.loadings,
+        "mean_loading": field.mean_loading,
+        "relevance": field.relevance,
+        "doubt": field.doubt[:, upper[0], upper[1]],  # symmetric: half of it is enough
+        "phi": field.phi,
+        "blur": field.blur,
+        "own_phi": field.nodes.phi,
+        "own_innovation": field.nodes.innovation,
+        "own_noise": field.nodes.noise,
+        "to_common": part.honest.to_common.weight,
+        "to_line": part.honest.to_line.weight,
+        "calibration_centres": part.honest.calibration.centres,
+        "calibration_factor": part.honest.calibration.factor,
+    }
+    words: dict[str, Any] = {
+        "unit": part.unit,
+        "quantity": part.quantity,
+        "level": part.level,
+        "choice": part.choice,
+        "start": part.start,
+        "sign": view.sign,
+        "rank": field.rank,
+        "fitted_on": {f.name: getattr(part.fitted_on, f.name) for f in fields(FittedOn)},
+        "screen": _pack_screen(part.screen, arrays),
+    }
+    if view.course is not None:
+        arrays["course"], words["course"] = view.course.values, view.course.said
+    return words, arrays
+
+
+def _pack_screen(screen: Screen, arrays: dict[str, Array]) -> dict[str, Any]:
+    if isinstance(screen, DistanceScreen):
+        arrays["threshold"] = screen.threshold
+        return {"kind": "distance"}
+    rules = []
+    for i, rule in enumerate((screen.first, screen.second)):
+        for j, law in enumerate(rule.laws):
+            arrays |= {f"jumps_{i}_{j}_{name}": getattr(law, name) for name in _LAW}
+        laws = [{"freedom": law.freedom, "width": law.width} for law in rule.laws]
+        rules.append({"rates": list(rule.rates), "laws": laws})
+    return {"kind": "jumps", "rules": rules}
+
+
+def unpack(words: Any, arrays: dict[str, Array], nodes: int) -> FittedField:
+    """A fitted field of so many nodes; ValueError says what is wrong with it."""
+    got = _Got(words, arrays, nodes)
+    rank = got.count("rank", most=nodes)
+    level = got.number("level", lambda x: 0 < x < 1)
+    return FittedField(
+        view=_view(got),
+        field=_field(got, rank),
+        screen=_screen(got),
+        honest=_honest(got),
+        level=level,
+        choice=got.text("choice"),
+        start=got.text("start"),
+        fitted_on=_fitted_on(got.inner("fitted_on")),
+        unit=got.text("unit"),
+        quantity=got.word("quantity", (dict, type(None))),
+    )
+
+
+def _view(got: _Got) -> View:
+    order = got.array("order", (got.nodes,))
+    if not np.array_equal(np.sort(order), np.arange(got.nodes)):
+        raise ValueError("order is no order of the nodes")
+    course = None
+    if "course" in got.arrays:
+        period = got.arrays["course"].shape[-1]
+        course = Course(got.array("course", (got.nodes, max(period, 1))), got.text("course"))
+    scaling = Scaling(got.array("centre", (got.nodes,)), got.positive("scale", (got.nodes,)))
+    sign = got.number("sign", lambda x: x in (-1.0, 1.0))
+    return View(order.astype(np.intp), sign, scaling, course)
+
+
+def _field(got: _Got, rank: int) -> Field:
+    n, upper = got.nodes, np.triu_indices(rank + 1)
+    doubt = np.zeros((n, rank + 1, rank + 1))
+    packed = got.array("doubt", (n, len(upper[0])))
+    doubt[:, upper[0], upper[1]] = doubt[:, upper[1], upper[0]] = packed
+    nothing = np.zeros((rank, 0))
+    return Field(
+        level=got.array("level", (n,)),
+        loadings=got.array("loadings", (n, rank)),
+        mean_loading=got.array("mean_loading", (rank,)),
+        relevance=got.positive("relevance", (rank,)),
+        doubt=doubt,
+        phi=got.within("phi", (rank,), _STEADIEST),
+        nodes=NodeModel(
+            got.within("own_phi", (n,), _STEADIEST),
+            got.positive("own_innovation", (n,)),
+            got.positive("own_noise", (n,)),
+        ),
+        factors=nothing,
+        deviation=nothing,
+        blur=got.array("blur", (rank, rank)),
+    )
+
+
+def _honest(got: _Got) -> Honest:
+    return Honest(
+        Lean(got.within("to_common", (CLASSES,), 1.0)),
+        Lean(got.within("to_line", (CLASSES,), 1.0)),
+        _calibration(got, "calibration"),
+    )
+
+
+def _calibration(got: _Got, name: str) -> Calibration:
+    centres = got.array(f"{name}_centres", None)
+    if centres.ndim != 1 or not centres.size or (np.diff(centres) < 0).any():
+        raise ValueError(f"{name}_centres must rise")
+    return Calibration(centres, got.within(f"{name}_factor", centres.shape, np.inf))
+
+
+def _screen(got: _Got) -> Screen:
+    words = got.inner("screen")
+    kind = words.text("kind")
+    if kind == "distance":
+        return DistanceScreen(got.positive("threshold", (got.nodes,)))
+    rules = words.word("rules", list)
+    if kind != "jumps" or len(rules) != 2:
+        raise ValueError("screen is of no known kind")
+    return JumpScreen(*(_rule(words.of(rule), i) for i, rule in enumerate(rules)))
+
+
+def _rule(words: _Got, i: int) -> Rule:
+    laws, rates = words.word("laws", list), words.word("rates", list)
+    if len(laws) != 2 or len(rates) != 2:
+        raise ValueError("a rule needs two laws and two rates")
+    single, longer = (words.of({"rate": r}).number("rate", lambda x: 0 < x < 1) for r in rates)
+    return Rule(
+        tuple(_law(words.of(law), f"jumps_{i}_{j}") for j, law in enumerate(laws)), (single, longer)
+    )
+
+
+def _law(words: _Got, name: str) -> JumpLaw:
+    n = words.nodes
+    rise = words.positive(f"{name}_rise", None)
+    if rise.ndim != 1 or not rise.size:
+        raise ValueError(f"{name}_rise must be a row of numbers")
+    return JumpLaw(
+        scale=words.positive(f"{name}_scale", (n,)),
+        rise=rise,
+        freedom=words.number("freedom", lambda x: x > 0),
+        width=words.number("width", lambda x: x > 0),
+        centre=words.array(f"{name}_centre", (n,)),
+        spread=words.positive(f"{name}_spread", (n,)),
+    )
+
+
+def _fitted_on(words: _Got) -> FittedOn:
+    first, last = (words.word(name, (int, type(None))) for name in ("first", "last"))
+    return FittedOn(words.count("rows"), words.count("readings"), words.text("sha256"), first, last)
+
+
+@dataclass(frozen=True)
+class _Got:
+    """What was read, asked for by name and kind."""
+
+    words: Any
+    arrays: dict[str, Array]
+    nodes: int
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.words, dict):
+            raise ValueError("a condition is no object with names")
+
+    def of(self, words: Any) -> _Got:
+        """Another object, with the same arrays."""
+        return _Got(words, self.arrays, self.nodes)
+
+    def inner(self, name: str) -> _Got:
+        """An object within this one."""
+        return self.of(self.word(name, dict))
+
+    def word(self, name: str, kind: Any) -> Any:
+        """Something of a kind."""
+        found = self.words.get(name)
+        if not isinstance(found, kind) or isinstance(found, bool):
+            raise ValueError(f"{name} is missing or of the wrong kind")
+        return found
+
+    def text(self, name: str) -> str:
+        """A text."""
+        return str(self.word(name, str))
+
+    def count(self, name: str, most: int = 2**62) -> int:
+        """A whole number from 0 to `most`."""
+        found = int(self.word(name, int))
+        if not 0 <= found <= most:
+            raise ValueError(f"{name} is out of range")
+        return found
+
+    def number(self, name: str, good: Callable[[float], bool]) -> float:
+        """A number for which something holds."""
+        found = self.word(name, int | float)
+        if not -1e300 < found < 1e300 or not good(float(found)):
+            raise ValueError(f"{name} is out of range")
+        return float(found)
+
+    def array(self, name: str, shape: tuple[int, ...] | None) -> Array:
+        """An array of finite numbers; None: of any shape."""
+        if name not in self.arrays:
+            raise ValueError(f"{name} is missing")
+        found = self.arrays[name]
+        if shape is not None and found.shape != shape:
+            raise ValueError(f"{name} has shape {found.shape}, the model needs {shape}")
+        if not np.isfinite(found).all():
+            raise ValueError(f"{name} holds numbers that are not finite")
+        return found
+
+    def positive(self, name: str, shape: tuple[int, ...] | None) -> Array:
+        """An array of numbers above zero."""
+        found = self.array(name, shape)
+        if not (found > 0).all():
+            raise ValueError(f"{name} must be above zero")
+        return found
+
+    def within(self, name: str, shape: tuple[int, ...], most: float) -> Array:
+        """An array of numbers from zero to `most`."""
+        found = self.array(name, shape)
+        if not ((found >= 0) & (found <= most)).all():
+            raise ValueError(f"{name} must lie between 0 and {most}")
+        return found
