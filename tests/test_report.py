@@ -9,6 +9,7 @@ import sys
 from dataclasses import replace
 from html import unescape
 from html.parser import HTMLParser
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -23,11 +24,13 @@ from fieldmend.records.sources.text import Reject
 from fieldmend.recovery import Holdout, Options, Recovered, Recovery
 from fieldmend.report import plot, write_report
 from fieldmend.report.downsample import Cells, envelope, extremes, mean_cells, state_cells
-from fieldmend.report.figures import curve, places, states
+from fieldmend.report.figures import FIGURES
+from fieldmend.report.figures.curves import curve
+from fieldmend.report.figures.heatmaps import states
 from fieldmend.report.figures.neighbours import neighbours_of
+from fieldmend.report.figures.places import places
 from fieldmend.report.page import LIMIT, render
 from fieldmend.report.palette import DARK, LIGHT, TENTHS
-from fieldmend.report.plotting import FIGURES
 from fieldmend.report.wording import labels
 
 HOSTILE = (
@@ -413,6 +416,18 @@ def test_states_can_be_told_apart_without_hue(theme):
 # ---------------------------------------------------------------- one by one, for notebooks
 
 
+def test_every_figure_has_a_section_of_the_page_and_a_word_in_the_docs():
+    root = Path(__file__).parents[1]
+    template = (root / "src/fieldmend/report/assets/report.html.j2").read_text("utf-8")
+    told = (root / "docs/report.md").read_text("utf-8")
+    for name, figure in FIGURES.items():
+        assert f'<section id="{figure.section}"' in template, name
+        assert f'p.of("{figure.section}")' in template, name
+        assert figure.about != "all" or figure.section == "statistics", name
+        assert f"`{name}`" in told, name
+        assert f"``{name}``" in plot.__doc__, name
+
+
 @pytest.mark.parametrize("name", FIGURES)
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_every_figure_can_be_had_alone(name, theme):
@@ -548,7 +563,8 @@ def test_data_cannot_leave_its_script_element():
 def chromium():
     if browser.path() is None:
         pytest.skip("no Chromium or Chrome on this machine")
-    with browser.Browser() as opened:
+    pytest.importorskip("playwright")
+    with browser.launched() as opened:
         yield opened
 
 
@@ -603,7 +619,7 @@ def test_figures_are_drawn_quietly_and_without_network(chromium, page):
     assert seen == set(everything)
     assert chromium.complaints == []
     assert chromium.requests == []
-    assert chromium.of("Page.javascriptDialogOpening") == []
+    assert chromium.dialogs == []
 
 
 def test_hostile_names_are_text(chromium, page):
@@ -612,13 +628,13 @@ def test_hostile_names_are_text(chromium, page):
     assert (
         chromium.run("document.querySelectorAll('img, a[href^=http], main b, main i').length") == 0
     )
-    assert chromium.of("Page.javascriptDialogOpening") == []
+    assert chromium.dialogs == []
     text = chromium.run("document.body.innerText")
     for name in ("<script>window.pwned=1</script>", "{{7*7}}", "line\\u2028separator",
                  "right\\u202eleft", "\\x1b[31mred", "<b>bold</b> & co"):  # fmt: skip
         assert name in text, name
     labels_drawn = chromium.run(
-        "[...document.querySelectorAll('#states-0 .ytick text')].map(t => t.textContent)"
+        "[...document.querySelectorAll('#heatmap-0 .ytick text')].map(t => t.textContent)"
     )
     for name in ("<script>window.pwned=1<…", "{{7*7}}", "<b>bold</b> & co", "var(--text)"):
         assert name in labels_drawn, labels_drawn
@@ -633,10 +649,10 @@ def test_a_browser_unpacks_what_was_packed(chromium, page):
     want = mean_cells(rec["temperature"].filled, Cells.within(rec.grid.shape, 10**6))
     assert z.shape == want.shape
     np.testing.assert_allclose(z, want, atol=np.ptp(want) / 65534)
-    codes = chromium.run("document.getElementById('states-0').data[0].z.map(r => Array.from(r))")
+    codes = chromium.run("document.getElementById('heatmap-0').data[0].z.map(r => Array.from(r))")
     flags = state_cells(rec["temperature"].flag, Cells.within(rec.grid.shape, 10**6))
     np.testing.assert_array_equal(codes, flags)
-    x = chromium.run("Array.from(document.getElementById('states-0').data[0].x)")
+    x = chromium.run("Array.from(document.getElementById('heatmap-0').data[0].x)")
     starts, _ = Cells.within(rec.grid.shape, 10**6).starts(rec.grid.shape)
     np.testing.assert_array_equal(x, rec.grid.times[starts] // 1000)
 
@@ -698,7 +714,7 @@ def test_every_text_on_the_page_meets_wcag_aa(chromium, page, dark):
 
 def test_dark_and_light_follow_the_system_and_the_button(chromium, page):
     ground = "getComputedStyle(document.body).backgroundColor"
-    tick = "getComputedStyle(document.querySelector('#states-0 .xtick text')).fill"
+    tick = "getComputedStyle(document.querySelector('#heatmap-0 .xtick text')).fill"
 
     def rgb(colour):
         return f"rgb({', '.join(str(int(colour[i : i + 2], 16)) for i in (1, 3, 5))})"
@@ -712,14 +728,13 @@ def test_dark_and_light_follow_the_system_and_the_button(chromium, page):
     assert chromium.run("document.getElementById('theme').getAttribute('aria-pressed')") == "false"
 
 
-def test_paper_is_white_even_from_a_dark_screen(chromium, page, tmp_path):
+def test_paper_is_white_even_from_a_dark_screen(chromium, page):
     chromium.open(page[0], dark=True)
     chromium.run(
         "addEventListener('beforeprint', () => { window.onPaper = "
-        "getComputedStyle(document.querySelector('#states-0 .xtick text')).fill; })"
+        "getComputedStyle(document.querySelector('#heatmap-0 .xtick text')).fill; })"
     )
-    chromium.print(tmp_path / "report.pdf")
-    pdf = (tmp_path / "report.pdf").read_bytes()
+    pdf = chromium.page.pdf(prefer_css_page_size=True)
     assert pdf.startswith(b"%PDF")
     assert len(re.findall(rb"/Type\s*/Page\b", pdf)) > 3
     muted = [int(LIGHT["muted"][i : i + 2], 16) for i in (1, 3, 5)]
@@ -744,21 +759,13 @@ def test_who_cannot_see_or_point_finds_everything(chromium, page):
     ids = chromium.run("[...document.querySelectorAll('main [id]')].map(e => e.id)")
     assert len(ids) == len(set(ids))
     # The first stop of the Tab key is the way past the navigation, and it can be seen.
-    for kind in ("keyDown", "keyUp"):
-        chromium.call("Input.dispatchKeyEvent", type=kind, key="Tab", code="Tab",
-                      windowsVirtualKeyCode=9)  # fmt: skip
+    chromium.page.keyboard.press("Tab")
     assert chromium.run("document.activeElement.className") == "skip"
     assert chromium.run("document.activeElement.getBoundingClientRect().left") >= 0
 
 
 def test_an_old_browser_gets_the_words(chromium, page):
-    script = chromium.call(
-        "Page.addScriptToEvaluateOnNewDocument", source="delete window.DecompressionStream"
-    )
-    try:
-        chromium.open(page[0])
-    finally:
-        chromium.call("Page.removeScriptToEvaluateOnNewDocument", **script)
+    chromium.open(page[0], before="delete window.DecompressionStream")
     assert chromium.run("document.documentElement.dataset.figures") == "failed"
     said = chromium.run("document.getElementById('trouble').innerText")
     assert said.startswith("The figures need a browser of 2023 or later")

@@ -11,7 +11,6 @@ import base64
 import gzip
 import hashlib
 import re
-from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
@@ -19,9 +18,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from fieldmend.report import contents, figures, palette
+from fieldmend.report import contents, palette
 from fieldmend.report.encoding import to_json
-from fieldmend.report.figures import Drawing
+from fieldmend.report.figures import FIGURES, Drawing, Figure
 from fieldmend.report.wording import plain
 from fieldmend.result.summary import summarise
 from fieldmend.text import shown
@@ -42,7 +41,9 @@ class Shown:
 
     id: str
     drawing: Drawing
+    section: str
     title: str = ""
+    wide: bool = True
     anchor: str = ""
 
     @property
@@ -57,19 +58,14 @@ class Panel:
 
     index: int
     name: str
-    maps: list[Shown]
-    curves: list[Shown]
-    quality: list[Shown]
-    holdout: list[Shown]
+    figures: list[Shown]
     hidden: list[dict[str, str]]
-    places: list[Shown]
     method: str
     choice: str
 
-    def figures(self) -> Iterator[Shown]:
-        """All figures of the panel."""
-        for group in (self.maps, self.curves, self.quality, self.holdout, self.places):
-            yield from group
+    def of(self, section: str) -> list[Shown]:
+        """Its figures in one section of the page."""
+        return [figure for figure in self.figures if figure.section == section]
 
 
 def render(recovery: Result) -> bytes:
@@ -113,7 +109,7 @@ def _page(
     chosen = contents.choose(recovery, summary, most)
     panels = [_panel(recovery, chosen, name, room) for name in chosen.conditions]
     overview = _overview(recovery, chosen)
-    drawn = [*overview, *(figure for panel in panels for figure in panel.figures())]
+    drawn = [*overview, *(figure for panel in panels for figure in panel.figures)]
     payload = {
         "themes": palette.THEMES,
         "figures": {f.id: {"data": f.drawing.data, "layout": f.drawing.layout} for f in drawn},
@@ -132,6 +128,7 @@ def _page(
         panels=panels,
         undrawn=len(recovery.conditions) - len(panels),
         overview=overview,
+        sections={figure.section for figure in drawn},
         rejects=contents.rejects(recovery),
         remarks=contents.remarks(recovery, summary),
         made=contents.made(recovery, summary),
@@ -145,55 +142,56 @@ def _page(
 
 
 def _panel(recovery: Result, chosen: contents.Chosen, name: str, room: float) -> Panel:
-    index, one = chosen.conditions.index(name), recovery.conditions[name]
-    share = room / len(chosen.conditions)
-    nodes = chosen.nodes[name]
-    cells = int(min(share / 2 / CELL, 400_000))
-    point = POINT + (INTERVAL if one.lower is not None else 0)
-    points = int(np.clip(0.4 * share / (point * max(len(nodes), 1)), 100, 2000))
-    known = bool(nodes)  # else nothing was heard, and there is nothing to draw but that
+    one = recovery.conditions[name]
     return Panel(
-        index=index,
+        index=chosen.conditions.index(name),
         name=shown(name),
-        maps=[
-            Shown(f"states-{index}", figures.states(recovery, name, cells)),
-            *([Shown(f"values-{index}", figures.values(recovery, name, cells))] if known else []),
-        ],
-        curves=[
-            Shown(
-                f"curve-{index}-{node}-figure",
-                figures.curve(recovery, name, node, points),
-                f"Node {shown(recovery.grid.nodes[node])}",
-                f"curve-{index}-{node}",
-            )
-            for node in nodes
-        ],
-        quality=_present(
-            (f"energy-{index}", figures.energy(recovery, name), "Singular-value energy"),
-            (f"residuals-{index}", figures.residuals(recovery, name), "Residuals"),
-        ),
-        holdout=_present((f"holdout-{index}", figures.by_gap(recovery, name), "")),
+        figures=_of_condition(recovery, chosen, name, room / len(chosen.conditions)),
         hidden=contents.hidden_table(one),
-        places=_present((f"places-{index}", figures.places(recovery, name), "")),
         method=shown(one.method),
         choice=plain(one.choice),
     )
 
 
+def _of_condition(recovery: Result, chosen: contents.Chosen, name: str, room: float) -> list[Shown]:
+    """Figures of one condition and of its worst nodes, as fine as there is room for."""
+    index, nodes = chosen.conditions.index(name), chosen.nodes[name]
+    point = POINT + (INTERVAL if recovery.conditions[name].lower is not None else 0)
+    finest = {
+        "cells": int(min(room / 2 / CELL, 400_000)),
+        "points": int(np.clip(0.4 * room / (point * max(len(nodes), 1)), 100, 2000)),
+    }
+    out = []
+    for figure in FIGURES.values():
+        size = {figure.size: finest[figure.size]} if figure.size else {}
+        if figure.about == "condition":
+            drawing = figure.draw(recovery, name, **size)
+            out += _present(figure, f"{figure.name}-{index}", drawing)
+        elif figure.about == "node":
+            for node in nodes:
+                anchor = f"{figure.name}-{index}-{node}"
+                title = f"Node {shown(recovery.grid.nodes[node])}"
+                drawing = figure.draw(recovery, name, node, **size)
+                out += _present(figure, f"{anchor}-figure", drawing, title, anchor)
+    return out
+
+
 def _overview(recovery: Result, chosen: contents.Chosen) -> list[Shown]:
     """Figures that compare the conditions."""
-    kinds: tuple[tuple[str, str, Callable[..., Drawing | None]], ...] = (
-        ("loss", "Loss rate of the nodes", figures.rates),
-        ("gaps", "Gap lengths", figures.gaps),
-        ("anomalies", "Flagged readings", figures.flagged),
-    )
-    return _present(
-        *((key, draw(recovery, chosen.conditions), title) for key, title, draw in kinds)
-    )
+    return [
+        one
+        for figure in FIGURES.values()
+        if figure.about == "all"
+        for one in _present(figure, figure.name, figure.draw(recovery, chosen.conditions))
+    ]
 
 
-def _present(*drawn: tuple[str, Drawing | None, str]) -> list[Shown]:
-    return [Shown(key, drawing, title) for key, drawing, title in drawn if drawing is not None]
+def _present(
+    figure: Figure, key: str, drawing: Drawing | None, title: str = "", anchor: str = ""
+) -> list[Shown]:
+    if drawing is None:
+        return []
+    return [Shown(key, drawing, figure.section, title or figure.title, figure.wide, anchor)]
 
 
 def _asset(name: str) -> str:

@@ -2,32 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from fieldmend.report import contents, figures
+from fieldmend.report import contents
 from fieldmend.report.encoding import coloured
-from fieldmend.report.figures import Drawing
+from fieldmend.report.figures import FIGURES
 from fieldmend.report.palette import THEMES
 from fieldmend.result.summary import summarise
 from fieldmend.text import shown
 
 if TYPE_CHECKING:
     from fieldmend.result.result import Result
-
-# Name → the function, what it is about: one condition, a node of it, or all conditions together.
-FIGURES: dict[str, tuple[Callable[..., Drawing | None], str]] = {
-    "heatmap": (figures.states, "condition"),
-    "values": (figures.values, "condition"),
-    "curve": (figures.curve, "node"),
-    "loss": (figures.rates, "all"),
-    "gaps": (figures.gaps, "all"),
-    "anomalies": (figures.flagged, "all"),
-    "energy": (figures.energy, "condition"),
-    "residuals": (figures.residuals, "condition"),
-    "holdout": (figures.by_gap, "condition"),
-    "map": (figures.places, "condition"),
-}
 
 
 def plot(
@@ -73,31 +58,22 @@ def plot(
     """
     import plotly.graph_objects as go
 
-    draw, about = FIGURES[_known(figure, FIGURES, "figure")]
+    row = FIGURES[_known(figure, FIGURES, "figure")]
     colours = THEMES[_known(theme, THEMES, "theme")]
     subject: tuple[Any, ...]
-    if about == "all":
+    if row.about == "all":
         asked = list(recovery.conditions) if condition is None else [condition]
         subject = ([_known(name, recovery.conditions, "condition") for name in asked],)
     else:
         name = next(iter(recovery.conditions)) if condition is None else condition
         subject = (_known(name, recovery.conditions, "condition"),)
-        if about == "node":
+        if row.about == "node":
             subject = (name, _node(recovery, name, options.pop("node", None)))
-    drawing = draw(recovery, *subject, **options)
+    drawing = row.draw(recovery, *subject, **options)
     if drawing is None:
-        msg = f"there is nothing to draw in {figure!r}: it needs {NEEDS.get(figure, 'readings')}"
+        msg = f"there is nothing to draw in {figure!r}: it needs {row.needs}"
         raise ValueError(msg)
     return go.Figure(coloured(drawing.data, colours), coloured(drawing.layout, colours))
-
-
-NEEDS = {
-    "map": "places of nodes (locations=)",
-    "holdout": "a hold-out (holdout=True, and enough readings to hide some)",
-    "loss": "lost readings",
-    "gaps": "lost readings",
-    "anomalies": "flagged readings",
-}
 
 
 def _known(name: str, names: Any, what: str) -> str:

@@ -1,22 +1,9 @@
-"""The report's figures: a recovery in, a `Drawing` out (plain dicts in Plotly's terms)."""
+"""The report's figures: a recovery in, a `Drawing` out (plain dicts in Plotly's terms).
+
+`FIGURES` is the one place that knows them all.
+"""
 
 from fieldmend.report.figures.canvas import Drawing
-from fieldmend.report.figures.curves import curve
-from fieldmend.report.figures.heatmaps import states, values
-from fieldmend.report.figures.loss import flagged, gaps, rates
-from fieldmend.report.figures.places import places
-from fieldmend.report.figures.quality import by_gap, energy, residuals
+from fieldmend.report.figures.table import FIGURES, Figure
 
-__all__ = [
-    "Drawing",
-    "by_gap",
-    "curve",
-    "energy",
-    "flagged",
-    "gaps",
-    "places",
-    "rates",
-    "residuals",
-    "states",
-    "values",
-]
+__all__ = ["FIGURES", "Drawing", "Figure"]

@@ -70,13 +70,15 @@ def states(recovery: Result, condition: str, cells: int = CELLS) -> Drawing:
     )  # fmt: skip
 
 
-def values(recovery: Result, condition: str, cells: int = CELLS) -> Drawing:
-    """The filled field: readings where they are trusted, estimates elsewhere."""
+def values(recovery: Result, condition: str, cells: int = CELLS) -> Drawing | None:
+    """The filled field, gaps and all; None where there is nothing."""
     one, grid = recovery.conditions[condition], recovery.grid
     size = Cells.within(grid.shape, cells)
     mean = mean_cells(one.filled, size)
     known = mean[np.isfinite(mean)]
-    low, high = np.percentile(known, [0.5, 99.5]) if known.size else (0.0, 1.0)
+    if known.size == 0:
+        return None
+    low, high = np.percentile(known, [0.5, 99.5])
     trace = {
         "type": "heatmap",
         **_axes_of(grid, size),
