@@ -65,7 +65,7 @@ def run(
         finally:
             records.close()
         step = bars.recovering(0)
-        found = evaluate(grid, progress=step, **options)
+        found = evaluate(grid, kinds=source.kinds, progress=step, **options)
     _write(found, files)
     voice.tell(_summary(found, files), _story)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +13,7 @@ from fieldmend.cli.recovering import command, read
 from fieldmend.diagnostics import gap_lengths, loss_rates, singular_energy
 from fieldmend.grid import Array, Grid
 from fieldmend.metrics import interpolate
+from fieldmend.quantities import Quantity, identify_all
 from fieldmend.result.summary import about_grid
 
 if TYPE_CHECKING:
@@ -35,14 +36,15 @@ def run(source: Source, voice: Voice) -> None:
             grid = records.grid(source.slot, source.slot_value)
         finally:
             records.close()
-    voice.tell(overview(grid), partial(_story, source.arguments))
+    voice.tell(overview(grid, source.kinds), partial(_story, source.arguments))
 
 
-def overview(grid: Grid) -> dict[str, Any]:
-    """What is there as plain numbers and words."""
+def overview(grid: Grid, kinds: Mapping[str, str] | None = None) -> dict[str, Any]:
+    """What is there as plain numbers and words; `kinds` are those the user named."""
     from fieldmend import __version__
 
     origin = grid.origin
+    found = identify_all(grid.values, grid.units, grid.slot, kinds)
     return {
         "fieldmend": __version__,
         **about_grid(grid),
@@ -50,7 +52,10 @@ def overview(grid: Grid) -> dict[str, Any]:
             {"file": r.file, "line": r.line, "reason": r.reason, "text": r.text}
             for r in origin.rejects.listed[:REJECTS]
         ],
-        "conditions": {name: _condition(grid, name) for name in grid.values},
+        "conditions": {
+            name: _condition(grid, name) | {"quantity": _quantity(found[name])}
+            for name in grid.values
+        },
         "notes": list(origin.notes),
         "warnings": list(origin.warnings),
         "suspects": list(origin.suspects),
@@ -84,6 +89,25 @@ def _condition(grid: Grid, name: str) -> dict[str, Any]:
     }
 
 
+def _quantity(found: Quantity) -> dict[str, Any]:
+    """What a condition is; bounds that do not exist are None."""
+
+    def ends(low: float, high: float) -> list[float | None]:
+        return [end if np.isfinite(end) else None for end in (low, high)]
+
+    return {
+        "kind": str(found.kind),
+        "guessed": found.guessed,
+        "what": found.what,
+        "unit": found.unit,
+        "unit_guessed": found.unit_guessed,
+        "bounds": ends(found.low, found.high),
+        "period": found.period or None,
+        "possible": ends(*found.possible),
+        "reason": found.reason,
+    }
+
+
 def _energy(X: Array) -> dict[str, Any] | None:
     """How many singular values hold 90, 99 and 99.9 % of the squared energy around the medians.
 
@@ -111,6 +135,8 @@ def _story(typed: Sequence[str], found: dict[str, Any]) -> list[RenderableType]:
 
     taken = "; ".join(dict.fromkeys(one["columns"] for one in found["inputs"] if one["columns"]))
     lines = [*printed.opening(found, [("columns", taken)] if taken else []), "", _readings(found)]
+    lines += printed.heading("What is measured", "set it with --kind NAME=KIND where it is wrong")
+    lines.append(_kinds(found["conditions"]))
     lines += printed.heading("Loss per node", "share of slots without a reading")
     lines.append(_losses(found["conditions"]))
     lines += printed.heading("Singular values", "how many hold so much of the variance")
@@ -139,6 +165,18 @@ def _readings(found: dict[str, Any]) -> RenderableType:
         )  # fmt: skip
     head = ("condition", "readings", "missing", "lowest", "highest", "median gap", "longest")
     return table(head, rows, left=(0,))
+
+
+def _kinds(conditions: dict[str, Any]) -> RenderableType:
+    from fieldmend.cli.printed import label, table
+
+    rows = []
+    for name, one in conditions.items():
+        what = one["quantity"]
+        unit = f"{what['unit']}, a guess" if what["unit_guessed"] else what["unit"]
+        rows.append([label(name, ""), f"{what['kind']}{'?' * what['guessed']}", unit or "-",
+                     what["reason"]])  # fmt: skip
+    return table(("condition", "kind", "unit", "why"), rows, left=(0, 1, 2, 3))
 
 
 def _losses(conditions: dict[str, Any]) -> RenderableType:

@@ -55,7 +55,7 @@ class Job:
 
 def run(source: Source, job: Job, wish: Wish, voice: Voice) -> int:
     """Do the job; the exit code comes back."""
-    options = job.options() | {"command": command(source.arguments)}
+    options = job.options() | {"kinds": source.kinds, "command": command(source.arguments)}
     files = wish.files(source.name)
     wish.check(files, source.files)
     with progress(voice.bars) as bars:

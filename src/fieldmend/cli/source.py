@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -54,6 +54,8 @@ class Source:
     slot: str | None
     slot_value: str
     reading: Mapping[str, Any]
+    kinds: Mapping[str, str] = field(default_factory=dict)
+    """Condition → what it is, where the user said so."""
     arguments: Sequence[str] = ()
     """What was typed."""
 
@@ -128,6 +130,14 @@ def source(  # noqa: PLR0913 - the options of the reader, keyword-only
         list[str] | None,
         _option("Keep this condition only; may be repeated.", metavar="NAME"),
     ] = None,
+    kind: Annotated[
+        list[str] | None,
+        _option(
+            "What a condition is, where 'inspect' shows it wrong: dd=circular. linear, circular, "
+            "accumulator, positive, bounded, intermittent, passed. May be repeated.",
+            metavar="NAME=KIND",
+        ),
+    ] = None,
     missing: Annotated[
         list[str] | None,
         _option(
@@ -179,7 +189,27 @@ def source(  # noqa: PLR0913 - the options of the reader, keyword-only
         "query": query,
     }
     check_there([*files, *([locations] if locations else [])])
-    return Source(files, slot, slot_value.value, reading)
+    return Source(files, slot, slot_value.value, reading, _kinds(kind or ()))
+
+
+def _kinds(given: Sequence[str]) -> dict[str, str]:
+    """``dd=circular`` → {"dd": "circular"}, checked."""
+    if not given:
+        return {}
+    from fieldmend.errors import InputError
+    from fieldmend.quantities import check_kinds
+
+    kinds: dict[str, str] = {}
+    for text in given:
+        name, _, kind = text.rpartition("=")
+        if not name:
+            raise typer.BadParameter(f"--kind {text!r} is not NAME=KIND, such as dd=circular")
+        kinds[name] = kind
+    try:
+        check_kinds(kinds)
+    except InputError as error:
+        raise typer.BadParameter(str(error)) from error
+    return kinds
 
 
 def _check_times(slot: str | None, tz: str | None, time: Sequence[str] | None) -> None:

@@ -20,6 +20,7 @@ from fieldmend.experiments.tables import Row, Table, column, over_runs, select
 from fieldmend.grid import Grid
 from fieldmend.methods import METHODS
 from fieldmend.metrics import hidden_errors, interpolate
+from fieldmend.quantities import identify_all
 from fieldmend.records import read
 
 LINE = "straight line"
@@ -166,6 +167,7 @@ def evaluate(  # noqa: PLR0913  (the options of the command)
     runs: int = 2,
     slot: str | float | None = None,
     with_peers: bool = True,
+    kinds: Mapping[str, str] | None = None,
     seed: int = 0,
     progress: Progress | None = None,
     **reading: Any,
@@ -188,6 +190,8 @@ def evaluate(  # noqa: PLR0913  (the options of the command)
         As for `Records.grid`.
     with_peers
         scikit-learn's imputers too, if it is installed.
+    kinds
+        As for `recover`; labels and sequence numbers are left out.
     seed
         Of everything random.
     progress
@@ -207,7 +211,7 @@ def evaluate(  # noqa: PLR0913  (the options of the command)
     chosen = check(hide, rates, only, runs=runs, with_peers=with_peers)
     grid = source if isinstance(source, Grid) else _grid(source, slot, reading)
     say = progress or (lambda _, __: None)
-    parts, notes = _parts(grid)
+    parts, notes = _parts(grid, kinds)
     plan = [
         (name, way, rate, run)
         for name in parts
@@ -275,10 +279,16 @@ def _grid(source: Any, slot: str | float | None, reading: dict[str, Any]) -> Gri
         records.close()
 
 
-def _parts(grid: Grid) -> tuple[dict[str, FloatArray], list[str]]:
+def _parts(
+    grid: Grid, kinds: Mapping[str, str] | None = None
+) -> tuple[dict[str, FloatArray], list[str]]:
     """Each condition at the nodes heard, cut to the stretch with the most readings if long."""
     parts, notes = {}, list[str]()
+    quantities = identify_all(grid.values, grid.units, grid.slot, kinds)
     for name, values in grid.values.items():
+        if not quantities[name].measured:
+            notes.append(f"{name}: left out, no measurement: {quantities[name].reason}")
+            continue
         heard = (~np.isnan(values)).any(axis=0)
         X = values[:, heard]
         slots = max(2, MOST // max(1, X.shape[1]))

@@ -10,9 +10,10 @@ import numpy as np
 
 from fieldmend.errors import InputError
 from fieldmend.grid import Grid
+from fieldmend.quantities import identify_all
 from fieldmend.records import Records, read
-from fieldmend.recovery.condition import recover_condition
 from fieldmend.recovery.options import check_slot
+from fieldmend.recovery.quantity import recover_quantity
 from fieldmend.recovery.recovery import Recovery
 from fieldmend.recovery.storage import Storage
 from fieldmend.result.frames import BACKENDS
@@ -31,6 +32,7 @@ def recover(  # noqa: PLR0913 - the options of the main job, keyword-only
     slot: str | float | None = None,
     slot_value: str = "mean",
     limits: Mapping[str, tuple[float, float]] | None = None,
+    kinds: Mapping[str, str] | None = None,
     level: float = 0.9,
     joint: bool = False,
     holdout: bool = True,
@@ -51,6 +53,10 @@ def recover(  # noqa: PLR0913 - the options of the main job, keyword-only
         As for `Records.grid`.
     limits
         Condition → (lowest, highest) possible value; readings beyond fail (flag 4).
+    kinds
+        Condition → what it is, where `fieldmend inspect` shows it wrong: ``linear``, ``circular``
+        (``circular:24``), ``accumulator``, ``positive``, ``bounded`` (``bounded:0:1``),
+        ``intermittent``, ``passed``.
     level
         Of the intervals.
     joint
@@ -85,7 +91,9 @@ def recover(  # noqa: PLR0913 - the options of the main job, keyword-only
     >>> rec.filled["temperature"].shape
     (60, 8)
     """
-    options = Options(method, level, dict(limits or {}), seed, holdout, command, joint)
+    options = Options(
+        method, level, dict(limits or {}), seed, holdout, command, joint, dict(kinds or {})
+    )
     check_slot(slot, slot_value)
     say = progress or (lambda _, __: None)
     say("reading", 0.0)
@@ -94,6 +102,7 @@ def recover(  # noqa: PLR0913 - the options of the main job, keyword-only
     if all(np.isnan(array).all() for array in grid.values.values()):
         raise InputError("all readings are missing: nothing to recover from")
     options = options.for_grid(grid)
+    quantities = identify_all(grid.values, grid.units, grid.slot, options.kinds)
     storage = Storage.of(grid)
     done: dict[str, Recovered] = {}
     try:
@@ -103,7 +112,7 @@ def recover(  # noqa: PLR0913 - the options of the main job, keyword-only
                 say(f"recovering {shown(name)}", 0.2 + 0.8 * (i + share) / len(grid.values))
 
             part(0.0)
-            done[name] = recover_condition(grid, name, options, storage, part)
+            done[name] = recover_quantity(grid, name, quantities[name], options, storage, say=part)
     except BaseException:
         storage.clear()
         raise

@@ -12,6 +12,7 @@ import numpy as np
 from fieldmend.errors import InputError
 from fieldmend.grid import Grid
 from fieldmend.methods import METHODS
+from fieldmend.quantities import check_kinds
 from fieldmend.text import shown
 
 DAY = 86_400_000_000  # microseconds
@@ -31,6 +32,7 @@ class Options:
     holdout: bool = True
     command: str = ""
     joint: bool = False
+    kinds: Mapping[str, str] = field(default_factory=dict)  # condition → kind, as the user said
     period: tuple[int, ...] = ()  # slots in a day and a week, where slots divide them
 
     def __post_init__(self) -> None:
@@ -47,6 +49,7 @@ class Options:
             raise InputError(f"seed {shown(self.seed)}", hint="Give a whole number from 0")
         for name, pair in self.limits.items():
             _check_limits(name, pair)
+        check_kinds(self.kinds)
 
     def for_grid(self, grid: Grid) -> Options:
         """The same, knowing how many slots make a day and a week."""

@@ -9,6 +9,7 @@ import numpy as np
 from fieldmend.faults import Episode
 from fieldmend.flags import KEPT, Flag
 from fieldmend.grid import Array
+from fieldmend.quantities import Quantity
 from fieldmend.result.holdout import Holdout
 
 
@@ -30,6 +31,8 @@ class Recovered:
         QARTOD, int8: 1 pass, 2 not evaluated, 3 suspect, 4 fail, 9 missing.
     scale
         Usual distance between a node's readings and the field, one number per node.
+    quantity
+        What the condition is, and why it is held to be that.
     """
 
     name: str
@@ -50,6 +53,7 @@ class Recovered:
     episodes: tuple[Episode, ...]
     notes: tuple[str, ...]
     warnings: tuple[str, ...] = ()
+    quantity: Quantity | None = None
 
     def __repr__(self) -> str:
         slots, nodes = self.observed.shape

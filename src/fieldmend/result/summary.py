@@ -68,6 +68,8 @@ def _condition(one: Recovered) -> dict[str, Any]:
     counts = {flag.name.lower(): int(np.count_nonzero(one.flag == flag)) for flag in Flag}
     return {
         "unit": one.unit,
+        "kind": None if one.quantity is None else str(one.quantity.kind),
+        "kind_reason": None if one.quantity is None else one.quantity.reason,
         "readings": int(one.flag.size) - counts["missing"],
         "missing_share": counts["missing"] / one.flag.size,
         "flags": counts,

@@ -1,0 +1,185 @@
+"""How the readings of a condition behave: what no name can hide."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+Array = np.ndarray[Any, np.dtype[Any]]
+
+MOST = 400_000  # entries looked at, in stretches spread over the record
+STRETCHES = 8
+DISTINCT = 64  # values counted; more is many
+ENOUGH = 20  # readings, or steps of a node, before anything is said
+
+
+@dataclass(frozen=True)
+class Behaviour:
+    """What was seen. Shares are of the readings.
+
+    Attributes
+    ----------
+    count
+        Readings looked at.
+    distinct
+        Number of different values, at most 64 counted.
+    whole
+        All values are whole numbers.
+    low, q01, middle, q90, q99, high
+        Smallest value, quantiles, largest.
+    zero, negative
+        Share that is exactly 0, and below.
+    tail
+        How much farther the 99 % quantile lies from the median than the 1 % one.
+    rising
+        Share of nodes that only rise, but for settings back; `resets` how many of these there were.
+    steady
+        Share of steps that are the same whole number of counts per slot at every node.
+    still
+        Share of steps that are 0.
+    wraps
+        Steps of nearly a whole circle outnumber those of half a circle; for the circle of
+        length `circle`.
+    """
+
+    count: int = 0
+    distinct: int = 0
+    whole: bool = False
+    low: float = np.nan
+    q01: float = np.nan
+    middle: float = np.nan
+    q90: float = np.nan
+    q99: float = np.nan
+    high: float = np.nan
+    zero: float = 0.0
+    negative: float = 0.0
+    tail: float = 1.0
+    rising: float = 0.0
+    resets: int = 0
+    steady: float = 0.0
+    still: float = 0.0
+    wraps: bool = False
+    circle: float = 0.0
+
+
+def behaviour(X: Array) -> Behaviour:
+    """Look at the readings, or at stretches of them if they are many.
+
+    Examples
+    --------
+    >>> behaviour(np.arange(100.0)[:, None] + np.zeros((1, 4))).steady
+    1.0
+    """
+    some = sampled(X)
+    values = some[np.isfinite(some)]
+    if not values.size:
+        return Behaviour()
+    quantiles = np.quantile(values, (0.01, 0.5, 0.9, 0.99))
+    q01, middle, q90, q99 = (float(q) for q in quantiles)
+    different = len(np.unique(values))
+    steps = _Steps(some)
+    wraps, circle = _circle(values, steps)
+    rising, resets = steps.rising()
+    left = max(middle - q01, 1e-12 * max(abs(q99), 1e-300))
+    return Behaviour(
+        count=int(values.size),
+        distinct=min(different, DISTINCT),
+        whole=bool((values == np.round(values)).all()),
+        low=float(values.min()),
+        q01=q01,
+        middle=middle,
+        q90=q90,
+        q99=q99,
+        high=float(values.max()),
+        zero=float((values == 0).mean()),
+        negative=float((values < 0).mean()),
+        tail=float(min((q99 - middle) / left, 1e6)),
+        rising=rising,
+        resets=resets,
+        steady=steps.steady(),
+        still=float((steps.step == 0).mean()) if steps.step.size else 1.0,
+        wraps=wraps,
+        circle=circle,
+    )
+
+
+def sampled(X: Array) -> Array:
+    """The readings, or stretches of consecutive slots from all over the record."""
+    slots, nodes = X.shape
+    if X.size <= MOST:
+        return np.asarray(X, dtype=np.float64)
+    length = max(MOST // (STRETCHES * max(nodes, 1)), 2)
+    if STRETCHES * (length + 1) >= slots:
+        return np.asarray(X, dtype=np.float64)
+    starts = np.linspace(0, slots - length, STRETCHES).round().astype(int)
+    gap = np.full((1, nodes), np.nan)
+    parts = [part for s in starts for part in (np.asarray(X[s : s + length], np.float64), gap)]
+    return np.vstack(parts)
+
+
+class _Steps:
+    """Differences between readings of a node that follow one another, per slot elapsed."""
+
+    def __init__(self, X: Array) -> None:
+        node, slot = np.nonzero(np.isfinite(X).T)
+        value = X[slot, node]
+        same = node[1:] == node[:-1]
+        self.nodes = X.shape[1]
+        self.node = node[1:][same]
+        with np.errstate(over="ignore", invalid="ignore"):
+            self.step = np.diff(value)[same]
+        self.before, self.after = value[:-1][same], value[1:][same]
+        self.elapsed = np.diff(slot)[same]
+
+    def rising(self) -> tuple[float, int]:
+        """Share of nodes that only rise, and how often one of them was set back.
+
+        A node rises if all its steps but a few are up or zero, and each of the few leads into the
+        lowest tenth of what the node ever read: to zero, or near it.
+        """
+        rising = judged = resets = 0
+        for n in range(self.nodes):
+            own = self.node == n
+            step, after = self.step[own], self.after[own]
+            moved = int(np.count_nonzero(step))
+            if moved < ENOUGH // 2 or step.size < ENOUGH:
+                continue
+            judged += 1
+            down = step < 0
+            reach = np.concatenate([after, self.before[own]])
+            low, high = float(reach.min()), float(reach.max())
+            to_zero = (after[down] <= low + 0.1 * (high - low)).all()
+            if down.sum() <= max(0.05 * moved, 1) and to_zero:
+                rising += 1
+                resets += int(down.sum())
+        return (rising / judged if judged else 0.0), resets
+
+    def steady(self) -> float:
+        """Share of steps of the usual size per slot, if that size is the same everywhere."""
+        if self.step.size < ENOUGH:
+            return 0.0
+        rate = self.step / self.elapsed
+        usual = float(np.median(rate))
+        if not usual > 0:
+            return 0.0
+        return float((np.abs(rate - usual) <= 0.02 * usual).mean())
+
+
+CIRCLES = (360.0, 2 * np.pi, 24.0)
+
+
+def _circle(values: Array, steps: _Steps) -> tuple[bool, float]:
+    """Whether steps cross the seam of a circle that the range fills, and that circle's length."""
+    low, high = float(values.min()), float(values.max())
+    for circle in CIRCLES:
+        fills = 0.9 * circle <= high - low <= circle * (1 + 1e-9)
+        starts = min(abs(low), abs(low + circle / 2)) <= 0.06 * circle
+        if not fills or not starts:
+            continue
+        size = np.abs(steps.step[steps.elapsed == 1]) / circle
+        across = np.count_nonzero(size > 0.8)
+        halfway = np.count_nonzero((size > 0.4) & (size <= 0.6))
+        return bool(across >= 5 and across > 1.5 * halfway), circle
+    return False, 0.0
