@@ -17,7 +17,8 @@ from fieldmend.field.auto import learn
 from fieldmend.field.cycles import usual_periods
 from fieldmend.field.fitted import Applied, FittedField
 from fieldmend.field.labels import Labelled, aligned, check_slot, check_unit, followed_alone
-from fieldmend.field.packing import pack, unpack
+from fieldmend.field.online import replay, start, step
+from fieldmend.field.packing import pack_parts, unpack_model
 from fieldmend.text import shown
 from fieldmend.version import __version__
 
@@ -122,7 +123,9 @@ class FieldModel:
                 msg = "observed is for arrays: in a grid, what was not observed is NaN"
                 raise ValueError(msg)
             return _fitted_to_grid(cls, X, options)
-        return cls.of(learn(*checked(X, observed), **options).model)
+        values, O = checked(X, observed)
+        part = learn(values, O, **options).model
+        return cls.of(replace(part, live=replay(part, values, O)))
 
     def apply(
         self, X: Any, observed: Any = None, *, first: int = 0, new_nodes: str = "refuse"
@@ -166,6 +169,119 @@ class FieldModel:
         part = self._only()
         values, O = self._columns(X, observed)
         return part.apply(values, O, first=first)
+
+    def start(self, slot: int | None = None) -> Any:
+        """A filter before its first slot: live readings, one slot after the other.
+
+        Parameters
+        ----------
+        slot
+            Number of the first slot to come, counted from the first one fitted on; by default the
+            one after the last fitted. Only a model with a course asks for it.
+
+        Returns
+        -------
+        State, or a dict of them by condition
+            To be handed to `step`.
+
+        Examples
+        --------
+        >>> import fieldmend as fm
+        >>> net = fm.simulate.network(slots=200, nodes=6, field="temperature", seed=1)
+        >>> model = fm.FieldModel.fit(net.readings[:150])
+        >>> state = model.start()
+        >>> for readings in net.readings[150:]:
+        ...     state, now = model.step(state, readings)
+        >>> now.estimate.shape, now.score.shape
+        ((6,), (6,))
+        """
+        states = {name: start(part, slot) for name, part in self.conditions.items()}
+        return states if len(states) > 1 else next(iter(states.values()))
+
+    def step(self, state: Any, y: Any) -> tuple[Any, Any]:
+        """One slot further: a pure function of the model, the state and the slot's readings.
+
+        The past alone is used, so the estimate is what can be known at the end of the slot; a
+        batch (`apply`) on a window that ends some slots later is closer. Readings that are far
+        from what the others and the past expect move nothing; if a node stays there for six
+        readings, it is believed again. O(N·r²).
+
+        Parameters
+        ----------
+        state
+            From `start` or the last `step`.
+        y
+            The slot's readings, nodes as in `fit`, NaN = not observed. For a model of several
+            conditions: a dict by condition; one that is left out was not observed.
+
+        Returns
+        -------
+        state, now
+            ``now.estimate``, ``lower``, ``upper``, ``score``, ``expected``, ``believed``; for a
+            model of several conditions dicts of both.
+
+        Raises
+        ------
+        ValueError
+            Where the readings are not those of the model's nodes.
+
+        Examples
+        --------
+        >>> import fieldmend as fm
+        >>> net = fm.simulate.network(slots=200, nodes=6, field="temperature", seed=1)
+        >>> model = fm.FieldModel.fit(net.readings[:150])
+        >>> state, now = model.step(model.start(), net.readings[150])
+        >>> bool((now.lower < now.upper).all())
+        True
+        """
+        if len(self.conditions) == 1:
+            return step(self._only(), state, *self._row(y))
+        nothing = np.full(len(self.nodes), np.nan)
+        for name in y:
+            self[name]  # what it knows nothing of is refused
+        both = {
+            name: step(part, state[name], *self._row(y.get(name, nothing)))
+            for name, part in self.conditions.items()
+        }
+        return {k: b[0] for k, b in both.items()}, {k: b[1] for k, b in both.items()}
+
+    def replayed(self, X: Any, observed: Any = None, *, first: int = 0) -> FieldModel:
+        """The same model, its filter calibrated on a newer record.
+
+        `fit` replays the newest slots of its own record: the filter needs readings to calibrate
+        on, and a model that comes from a file has none. Parameters stay as they are, so this is
+        cheap: once a day, on the newest day, keeps the intervals of `step` honest.
+
+        Parameters
+        ----------
+        X, observed, first
+            As for `apply`.
+
+        Returns
+        -------
+        FieldModel
+
+        Examples
+        --------
+        >>> import fieldmend as fm
+        >>> net = fm.simulate.network(slots=300, nodes=6, field="temperature", seed=1)
+        >>> model = fm.FieldModel.fit(net.readings[:150])
+        >>> model.replayed(net.readings[150:])
+        <FieldModel value: 6 nodes, 2 common factors, fitted on 150 slots>
+        """
+        parts = {}
+        if is_labelled(X):
+            grid = self.align(X)
+            given = {name: self._columns(_without_inf(v), None) for name, v in grid.values.items()}
+            for name, part in self.conditions.items():
+                if name in given:
+                    live = replay(part, *given[name], first=self.first_slot(part, grid))
+                    parts[name] = replace(part, live=live)
+        else:
+            part = self._only()
+            live = replay(part, *self._columns(X, observed), first=first)
+            parts = {next(iter(self.conditions)): replace(part, live=live)}
+        return replace(self, conditions={**self.conditions, **parts})
 
     def align(self, grid: Any, *, new_nodes: str = "refuse") -> Any:
         """A grid with the model's nodes in the model's order, after them those it does not know.
@@ -224,13 +340,8 @@ class FieldModel:
         >>> fm.FieldModel.load(path)
         <FieldModel value: 6 nodes, 2 common factors, fitted on 100 slots>
         """
-        parts: list[dict[str, Any]] = []
-        arrays: dict[str, Array] = {}
-        for k, (name, part) in enumerate(self.conditions.items()):
-            words, own = pack(part)
-            parts.append({"name": name} | words)
-            arrays |= {f"{k}_{key}": array for key, array in own.items()}
         header = {"version": self.version, "slot": self.slot, "nodes": list(self.nodes)}
+        parts, arrays = pack_parts(self.conditions)
         modelfile.write(path, header | {"conditions": parts}, arrays)
 
     @classmethod
@@ -261,7 +372,7 @@ class FieldModel:
         """
         header, arrays = modelfile.read(path)
         try:
-            return _unpacked(cls, header, arrays)
+            return cls(**unpack_model(header, arrays))
         except ValueError as error:
             said = f"no whole model file ({shown(error)})"
             raise InputError(said, file=os.fspath(path), hint=modelfile.FIT_AGAIN) from None
@@ -306,12 +417,21 @@ class FieldModel:
             raise ValueError(msg)
         return values, O
 
+    def _row(self, y: Any) -> tuple[Array, Mask]:
+        """One slot's readings."""
+        row = y if isinstance(y, np.ma.MaskedArray) else np.asarray(y)
+        if row.ndim != 1:
+            msg = f"a slot's readings are one number a node, not an array of shape {row.shape}"
+            raise ValueError(msg)
+        values, O = self._columns(row[None, :], None)
+        return values[0], O[0]
+
     def _applied_to_grid(self, grid: Labelled) -> dict[str, Applied]:
         """Of a grid that is aligned."""
         out, known = {}, len(self.nodes)
         for name, X in grid.values.items():
             part = self[name]
-            values, O = checked(np.where(np.isinf(X), np.nan, X), None, some=False)
+            values, O = checked(_without_inf(X), None, some=False)
             own = [followed_alone(values[:, [k]], part.level) for k in range(known, X.shape[1])]
             mine = slice(0, known)
             first = self.first_slot(part, grid)
@@ -330,6 +450,11 @@ def is_labelled(X: Any) -> bool:
     return isinstance(getattr(X, "values", None), Mapping) and hasattr(X, "nodes")
 
 
+def _without_inf(X: Any) -> Array:
+    out: Array = np.where(np.isinf(X), np.nan, X)
+    return out
+
+
 def _fitted_to_grid(cls: type[FieldModel], grid: Labelled, options: dict[str, Any]) -> FieldModel:
     if options["period"] is None:
         options = options | {"period": usual_periods(grid.slot) or None}
@@ -337,39 +462,12 @@ def _fitted_to_grid(cls: type[FieldModel], grid: Labelled, options: dict[str, An
     for name, X in grid.values.items():
         if not np.isfinite(X).any():
             continue
-        values, O = checked(np.where(np.isinf(X), np.nan, X), None)
+        values, O = checked(_without_inf(X), None)
         part = learn(values, O, **options).model
+        part = replace(part, live=replay(part, values, O))
         first, last = int(grid.times[0]), int(grid.times[-1])
         fitted_on = replace(part.fitted_on, first=first, last=last)
         parts[name] = replace(part, fitted_on=fitted_on, unit=grid.units.get(name, ""))
     if not parts:
         raise InputError("no condition of the grid has readings", hint="There is nothing to fit")
     return cls(parts, tuple(grid.nodes), int(grid.slot))
-
-
-def _unpacked(
-    cls: type[FieldModel], header: dict[str, Any], arrays: dict[str, Array]
-) -> FieldModel:
-    nodes, slot = header.get("nodes"), header.get("slot")
-    version, parts = header.get("version"), header.get("conditions")
-    if not isinstance(nodes, list) or not all(isinstance(n, str) for n in nodes):
-        raise ValueError("nodes are not named")
-    if not nodes or len(set(nodes)) != len(nodes):
-        raise ValueError("nodes have no names, or one name twice")
-    if slot is not None and (type(slot) is not int or not 0 < slot < 2**62):
-        raise ValueError("slot is no length of time")
-    if not isinstance(version, str) or not isinstance(parts, list) or not parts:
-        raise ValueError("version or conditions are missing")
-    conditions = {}
-    for k, words in enumerate(parts):
-        own = {
-            name.removeprefix(f"{k}_").removesuffix(".npy"): array
-            for name, array in arrays.items()
-            if name.startswith(f"{k}_")
-        }
-        name = words.get("name") if isinstance(words, dict) else None
-        if not isinstance(name, str) or name in conditions:
-            raise ValueError("a condition has no name of its own")
-        conditions[name] = unpack(words, own, len(nodes))
-    "".join([*nodes, *conditions, version]).encode()  # half a character is no name
-    return cls(conditions, tuple(nodes), slot, version)

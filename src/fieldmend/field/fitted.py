@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from fieldmend.core.problem import LowRank, Scaling
 from fieldmend.core.prox import Array, Mask
-from fieldmend.field.holdout import distances, remoteness
+from fieldmend.field.holdout import Calibration, distances, remoteness
 from fieldmend.field.honest import Honest
 from fieldmend.field.lean import lines
 from fieldmend.field.model import Data, Field, estimate, follow
@@ -71,6 +71,14 @@ class FittedOn:
 
 
 @dataclass(frozen=True)
+class Live:
+    """What replaying the past taught the filter: its intervals, and which scores are too odd."""
+
+    calibration: Calibration  # by the number of slots since a node was last heard
+    gate: float
+
+
+@dataclass(frozen=True)
 class Known:
     """What fitting has found in one window already; `settled` if its factors need no more work."""
 
@@ -93,6 +101,7 @@ class FittedField:
     fitted_on: FittedOn
     unit: str = ""
     quantity: dict[str, Any] | None = None
+    live: Live | None = None  # None: nothing was replayed
 
     @property
     def nodes(self) -> int:

@@ -72,14 +72,14 @@ def _copied(
     lonely = missing > _COMPANY * nodes
     spent = np.cumsum(size * (rate + missing * lonely))
     last = int(np.searchsorted(spent, wanted)) + 1
-    out = _marked(lost.shape, node[:last], here[:last], size[:last])
+    out = marked(lost.shape, node[:last], here[:last], size[:last])
     for k in np.flatnonzero(lonely[:last]):
         then, now = slice(there[k], there[k] + size[k]), slice(here[k], here[k] + size[k])
         out[:, now] |= _fallen_silent(lost[:, then], lost[:, now], rng)
     return out
 
 
-def _marked(shape: tuple[int, ...], node: Index, start: Index, length: Index) -> Mask:
+def marked(shape: tuple[int, ...], node: Index, start: Index, length: Index) -> Mask:
     """True in these runs."""
     nodes, slots = shape
     edges = np.zeros((nodes, slots + 1), dtype=np.int32)

@@ -58,7 +58,9 @@ def read(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, Array]
         with zipfile.ZipFile(path) as file:
             entries = _entries(file, Path(path).stat().st_size)
             header = _header(file, entries)
-            return header, {key: _array(file, entry) for key, entry in entries.items()}
+            return header, {
+                key.removesuffix(".npy"): _array(file, entry) for key, entry in entries.items()
+            }
     except OSError as error:
         said = error.strerror or "it cannot be read"
         raise InputError(f"no model there: {said}", file=name) from None

@@ -7,7 +7,7 @@ but none that breaks the functions that apply it.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
 from typing import Any
 
@@ -17,7 +17,7 @@ from fieldmend.core.problem import Scaling
 from fieldmend.core.prox import Array
 from fieldmend.field.chains import NodeModel
 from fieldmend.field.cycles import Course
-from fieldmend.field.fitted import FittedField, FittedOn
+from fieldmend.field.fitted import FittedField, FittedOn, Live
 from fieldmend.field.flags import Rule
 from fieldmend.field.holdout import Calibration
 from fieldmend.field.honest import Honest
@@ -29,6 +29,43 @@ from fieldmend.field.screens import DistanceScreen, JumpScreen, Screen
 
 _LAW = "scale", "rise", "centre", "spread"  # arrays of a JumpLaw
 _STEADIEST = 0.99999  # no φ above this comes from a fit
+
+
+def pack_parts(
+    conditions: Mapping[str, FittedField],
+) -> tuple[list[dict[str, Any]], dict[str, Array]]:
+    """All conditions: their words, and their arrays with the condition's number in front."""
+    every: list[dict[str, Any]] = []
+    arrays: dict[str, Array] = {}
+    for k, (name, part) in enumerate(conditions.items()):
+        words, own = pack(part)
+        every.append({"name": name} | words)
+        arrays |= {f"{k}_{key}": array for key, array in own.items()}
+    return every, arrays
+
+
+def unpack_model(header: dict[str, Any], arrays: dict[str, Array]) -> dict[str, Any]:
+    """What a model is made of; ValueError says what is wrong with it."""
+    nodes, slot = header.get("nodes"), header.get("slot")
+    version, parts = header.get("version"), header.get("conditions")
+    if not isinstance(nodes, list) or not all(isinstance(n, str) for n in nodes):
+        raise ValueError("nodes are not named")
+    if not nodes or len(set(nodes)) != len(nodes):
+        raise ValueError("nodes have no names, or one name twice")
+    if slot is not None and (type(slot) is not int or not 0 < slot < 2**62):
+        raise ValueError("slot is no length of time")
+    if not isinstance(version, str) or not isinstance(parts, list) or not parts:
+        raise ValueError("version or conditions are missing")
+    conditions: dict[str, FittedField] = {}
+    for k, words in enumerate(parts):
+        name = words.get("name") if isinstance(words, dict) else None
+        if not isinstance(name, str) or name in conditions:
+            raise ValueError("a condition has no name of its own")
+        front = f"{k}_"
+        own = {key.removeprefix(front): a for key, a in arrays.items() if key.startswith(front)}
+        conditions[name] = unpack(words, own, len(nodes))
+    "".join([*nodes, *conditions, version]).encode()  # half a character is no name
+    return {"conditions": conditions, "nodes": tuple(nodes), "slot": slot, "version": version}
 
 
 def pack(part: FittedField) -> tuple[dict[str, Any], dict[str, Array]]:
@@ -67,6 +104,10 @@ def pack(part: FittedField) -> tuple[dict[str, Any], dict[str, Array]]:
     }
     if view.course is not None:
         arrays["course"], words["course"] = view.course.values, view.course.said
+    if part.live is not None:
+        words["gate"] = part.live.gate
+        arrays["live_centres"] = part.live.calibration.centres
+        arrays["live_factor"] = part.live.calibration.factor
     return words, arrays
 
 
@@ -99,7 +140,12 @@ def unpack(words: Any, arrays: dict[str, Array], nodes: int) -> FittedField:
         fitted_on=_fitted_on(got.inner("fitted_on")),
         unit=got.text("unit"),
         quantity=got.word("quantity", (dict, type(None))),
+        live=_live(got) if "gate" in got.words else None,
     )
+
+
+def _live(got: _Got) -> Live:
+    return Live(_calibration(got, "live"), got.number("gate", lambda x: x > 0))
 
 
 def _view(got: _Got) -> View:

@@ -1,0 +1,142 @@
+"""A fitted field slot by slot, in the units of the readings; what replaying the past teaches."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import ndtri
+
+from fieldmend.core.prox import Array, Mask
+from fieldmend.field.filter import GATE, Belief, Heard, hear, predict
+from fieldmend.field.fitted import FittedField, Live
+from fieldmend.field.holdout import Calibration, calibrate, marked
+from fieldmend.field.model import Data
+from fieldmend.field.record import Record
+
+_SLOTS = 1000  # of the past that are replayed: the newest
+_HIDDEN = 0.3  # of their readings are hidden, in runs of all lengths
+_LONGEST = 4  # runs up to a quarter of the replay
+_RARE = 1e-4  # of readings that nobody calls false, so many may score beyond the gate
+_LEAST_GATE, _FEW = 4.5, 200  # nor is a gate decided by fewer readings
+
+
+@dataclass(frozen=True)
+class State:
+    """Where a filter stands: what is known, and the number of the slot that comes next."""
+
+    belief: Belief
+    slot: int
+
+
+@dataclass(frozen=True)
+class Now:
+    """One slot as it is known when it is over: from its readings and the past alone.
+
+    ``estimate``, ``lower`` and ``upper`` are as in a batch. ``score`` is the distance of each
+    reading from what was ``expected`` without it, in standard deviations (NaN without a reading);
+    readings that are not ``believed`` moved nothing.
+    """
+
+    estimate: Array
+    lower: Array
+    upper: Array
+    score: Array
+    expected: Array
+    believed: Mask
+
+
+def start(part: FittedField, slot: int | None = None) -> State:
+    """Before any reading: by default the slot after the last one fitted on comes next."""
+    return State(Belief.start(part.field), part.fitted_on.rows if slot is None else slot)
+
+
+def step(part: FittedField, state: State, y: Array, observed: Mask) -> tuple[State, Now]:
+    """One slot: its readings, nodes as in the fit. O(N·r²)."""
+    view = part.view
+    record = Record.of(y[None, :], observed[None, :], view, first=state.slot)
+    data = record.data(np.zeros(1, np.intp))
+    live = part.live or _unreplayed(part.level)
+    belief, heard = _advanced(part, state.belief, data, live.gate)
+    back = np.argsort(view.order)
+    half = view.sign * np.sqrt(heard.variance) * live.calibration.at(belief.since)
+    usual = 0.0 if view.course is None else view.course.at(data.slots)[:, 0]
+
+    def units(values: Array) -> Array:
+        out: Array = view.units((values + usual)[:, None], y.dtype)[0, back].astype(y.dtype)
+        return out
+
+    now = Now(
+        estimate=units(heard.mean),
+        lower=units(heard.mean - half),
+        upper=units(heard.mean + half),
+        score=heard.score[back],
+        expected=units(heard.expected),
+        believed=heard.believed[back],
+    )
+    return State(belief, state.slot + 1), now
+
+
+def _advanced(part: FittedField, belief: Belief, data: Data, gate: float) -> tuple[Belief, Heard]:
+    field = part.field
+    y, seen = data.readings[:, 0], data.used[:, 0]
+    return hear(field, predict(field, belief), y, seen, gate)
+
+
+def _unreplayed(level: float) -> Live:
+    """Where no past was replayed: as if the model were true."""
+    return Live(Calibration(np.zeros(1), np.full(1, ndtri((1.0 + level) / 2.0))), GATE)
+
+
+def replay(part: FittedField, X: Array, observed: Mask, *, first: int = 0) -> Live:
+    """Calibrate the filter on the newest slots of a record: hide readings, see what it says.
+
+    The intervals hold `level` of the hidden readings, by the number of slots since the node was
+    last heard; the gate is the score that one in ten thousand readings passes which the batch
+    screen does not call false.
+    """
+    rows = slice(max(0, len(X) - _SLOTS), len(X))
+    record = Record.of(X[rows], observed[rows], part.view, first=first + rows.start)
+    data = record.data(np.arange(len(record.X), dtype=np.intp))
+    good = part.window(data)[1].used
+    hidden = good & _runs(data.used, np.random.default_rng(0))
+    shown = data.using(data.used & ~hidden)
+    belief, found, odd = Belief.start(part.field), [], []
+    for t in range(len(record.X)):
+        one = Data(shown.readings[:, [t]], shown.used[:, [t]], shown.slots[[t]])
+        belief, heard = _advanced(part, belief, one, GATE)
+        node = np.flatnonzero(hidden[:, t] & np.isfinite(belief.since))
+        z = np.abs(data.readings[node, t] - heard.mean[node]) / np.sqrt(heard.variance[node])
+        # A run without a believed reading is one witness: node and its last believed slot.
+        run = node * len(record.X) + t - belief.since[node].astype(np.intp)
+        found.append((z, belief.since[node], run))
+        odd.append(heard.score[one.used[:, 0] & good[:, t]])
+    z, since, run = (np.concatenate(column) for column in zip(*found, strict=True))
+    return Live(calibrate(z, since, run, part.level), _gate(np.concatenate(odd)))
+
+
+def _runs(used: Mask, rng: np.random.Generator) -> Mask:
+    """Runs of all lengths, as many short as long ones on a logarithmic scale."""
+    nodes, slots = used.shape
+    longest = max(slots // _LONGEST, 1)
+    count = int(np.ceil(_HIDDEN * used.size * np.log(max(longest, 2)) / longest))
+    length = np.exp(rng.random(count) * np.log(longest)).astype(np.intp)
+    node = rng.integers(nodes, size=count)
+    begin = (rng.random(count) * (slots - length + 1)).astype(np.intp)
+    return marked(used.shape, node, begin, length)
+
+
+def _gate(scores: Array) -> float:
+    """The score that one reading in ten thousand passes.
+
+    Where fewer than that are there to be counted, it comes from how the largest hundredth thins
+    out, taken for a power law (Hill): one false reading among them must not decide.
+    """
+    if scores.size < _FEW:
+        return GATE
+    if scores.size >= 1.0 / _RARE:
+        return max(_LEAST_GATE, float(np.quantile(scores, 1.0 - _RARE, method="higher")))
+    tail = np.sort(scores)[-max(scores.size // 100, 5) :]
+    slope = float(np.log(tail / tail[0]).mean())
+    rare = tail[0] * (len(tail) / scores.size / _RARE) ** slope
+    return max(_LEAST_GATE, float(min(rare, 1.1 * tail[-1])))
