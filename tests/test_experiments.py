@@ -16,6 +16,7 @@ import pytest
 
 import fieldmend as fm
 import naive
+from fieldmend.errors import InputError
 from fieldmend.evaluation import evaluate
 from fieldmend.evaluation.hiding import PATTERNS
 from fieldmend.experiments import (
@@ -26,6 +27,7 @@ from fieldmend.experiments import (
     motivation,
     observations,
     paper,
+    plots,
     sampling,
     solver,
     sweep,
@@ -34,7 +36,7 @@ from fieldmend.experiments import (
 from fieldmend.experiments.claims import FAILS, HOLDS, PART, claims, percent
 from fieldmend.experiments.figures import draw
 from fieldmend.experiments.page import claims_page, report
-from fieldmend.experiments.svg import COLOURS, Axis, Panel, Series, figure
+from fieldmend.experiments.plots import COLOURS, Axis, Panel, Series, figure
 from fieldmend.experiments.tables import from_csv, over_runs, read_tables, select, to_csv
 
 ROOT = Path(__file__).parents[1]
@@ -360,7 +362,7 @@ def test_text_and_plan_do_not_make_other_cells_but_code_does():
 def test_the_key_of_a_cell_depends_on_nothing_that_only_shows_results():
     here = Path(cells.__file__).parent
     hashed = {*cells.COMPUTING, *(f"{name}.py" for name in cells.SHARED)}
-    assert not hashed & {"cli", "report", "page.py", "figures.py", "svg.py", "claims", "paper.py"}
+    assert not hashed & {"cli", "report", "page.py", "figures.py", "plots.py", "claims", "paper.py"}
     for name in cells.COMPUTING:
         assert (here.parent / name).exists(), name
 
@@ -546,24 +548,64 @@ def test_ten_to_fifteen_percent_at_ninety():
 # Figures
 
 
-def test_points_lie_where_they_should():
-    panel = Panel("", Axis("x", bounds=(0, 10)), Axis("y", log=True, bounds=(0.01, 1)), [
-        Series("a", [0, 10], [0.1, 1.0]),
-    ])  # fmt: skip
-    text = figure("t", [panel])
-    points = re.search(r'<polyline points="([^"]+)"', text)[1].split()
-    (x0, y0), (x1, y1) = [tuple(map(float, p.split(","))) for p in points]
-    frame = re.search(r'<rect x="([\d.]+)" y="([\d.]+)" width="(\d+)" height="(\d+)"', text)
-    left, top, width, height = map(float, frame.groups())
-    assert (x0, x1) == pytest.approx((left, left + width), abs=0.1)
-    assert (y0, y1) == pytest.approx((top + height / 2, top), abs=0.1)
+SVG = "{http://www.w3.org/2000/svg}"
+
+
+@pytest.fixture
+def frame():
+    from matplotlib.figure import Figure
+
+    return Figure().subplots()
+
+
+def test_points_lie_where_they_should(frame):
+    y = Axis("y", log=True, bounds=(0.01, 1))
+    drawn = Series("a", [0, 5, 10], [0.1, 0.0, 1.0], marks=False)
+    plots._panel(frame, Panel("", Axis("x", bounds=(0, 10)), y, [drawn]))
+    (line,) = frame.get_lines()
+    np.testing.assert_array_equal(line.get_xydata(), [[0, 0.1], [10, 1.0]])  # log: no zero
+    assert frame.get_xlim() == (0, 10)
+    assert frame.get_ylim() == (0.01, 1)
+    assert frame.get_yscale() == "log"
+
+
+def test_the_band_has_the_same_factor_down_as_up_on_a_log_axis(frame):
+    drawn = Series("a", [1, 2], [1.0, 2.0], spread=[9.0, 2.0])
+    plots._panel(frame, Panel("", Axis("x"), Axis("y", log=True), [drawn]))
+    (band,) = frame.collections
+    corners = {tuple(np.round(point, 9)) for point in band.get_paths()[0].vertices}
+    assert corners == {(1, 0.1), (1, 10), (2, 1), (2, 4)}
+    assert frame.get_ylim() == (1, 10)  # whole decades around the points
+
+
+def test_ticks_are_shares_powers_or_categories(frame):
+    x = Axis("x", bounds=(0.5, 2.5), labels=["one", "two"])
+    drawn = Series("a", [1, 2], [1e-6, 1e-4])
+    plots._panel(frame, Panel("", x, Axis("y", log=True), [drawn]))
+    assert [label.get_text() for label in frame.get_xticklabels()] == ["one", "two"]
+    assert [plots._tick(v, Axis("", log=True)) for v in (1e-6, 0.01, 1e5)] == [
+        "10⁻⁶",
+        "0.01",
+        "10⁵",
+    ]
+    assert plots._tick(0.25, Axis("", percent=True)) == "25 %"
 
 
 def test_names_are_escaped_and_styles_differ():
     series = [Series(f"<{i}>", [1, 2], [1, 2], style=i) for i in range(len(COLOURS))]
     text = figure("a & b", [Panel("", Axis("x"), Axis("y"), series)])
-    ElementTree.fromstring(text)
+    root = ElementTree.fromstring(text)
+    assert root.find(f"{SVG}title").text == "a & b"
+    words = {node.text for node in root.iter(f"{SVG}text")}
+    assert {one.name for one in series} <= words
     assert all(colour in text for colour in COLOURS)
+
+
+def test_without_matplotlib_the_paper_says_so_before_it_works(monkeypatch, tmp_path):
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    with pytest.raises(InputError, match=r"need matplotlib. pip install 'fieldmend\[paper\]'"):
+        paper.run(tmp_path / "out", quick=True)
+    assert not (tmp_path / "out").exists()
 
 
 # Evaluate
@@ -665,8 +707,15 @@ def test_evaluate_draws_and_is_the_same_again(record):
     options = {"hide": ["gaps", "blocks"], "rates": [0.8], "runs": 1, "only": ["ls", "mc"]}
     one, two = (evaluate.evaluate(record, **options) for _ in range(2))
     assert one.rows == two.rows
-    ElementTree.fromstring(one.figure())
-    assert "°C" in one.figure()
+    drawn = one.figure()
+    assert drawn.to_json() == two.figure().to_json()
+    assert [title.text for title in drawn.layout.annotations] == [
+        "temperature, gaps", "temperature, blocks", "temperature, by gap",
+    ]  # fmt: skip
+    assert drawn.layout.yaxis.title.text == "mean absolute error, °C"
+    lines = [line for line in drawn.data if line.xaxis == "x"]
+    errors = {row["method"]: row["mae"] for row in one.table() if row["hide"] == "gaps"}
+    assert {line.name: line.y[0] for line in lines} == errors
 
 
 def test_a_node_that_lost_everything_gets_the_median_of_the_others():
@@ -739,7 +788,7 @@ def test_fieldmend_evaluate(tmp_path, record):
     summary = json.loads(done.stdout)
     assert set(summary["ratios"]) == {evaluate.LINE, "ls"}
     names = {path.name for path in (tmp_path / "out").iterdir()}
-    assert names == {"r.evaluation.csv", "r.evaluation.gaps.csv", "r.evaluation.svg"}
+    assert names == {"r.evaluation.csv", "r.evaluation.gaps.csv", "r.evaluation.html"}
     again = command("evaluate", "r.csv", *options, cwd=tmp_path)
     assert again.returncode == 2
     wrong = command("evaluate", "r.csv", "--method", "magic", cwd=tmp_path)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -75,7 +75,7 @@ def _files(source: Source, out: Path | None, *, force: bool) -> dict[str, Path]:
         return {}
     from fieldmend.export import check_outputs
 
-    ends = {"table": "csv", "by_gap": "gaps.csv", "figure": "svg"}
+    ends = {"table": "csv", "by_gap": "gaps.csv", "figure": "html"}
     files = {kind: out / f"{source.name}.evaluation.{end}" for kind, end in ends.items()}
     check_outputs(files.values(), force=force, inputs=source.files)
     return files
@@ -84,8 +84,11 @@ def _files(source: Source, out: Path | None, *, force: bool) -> dict[str, Path]:
 def _write(found: Evaluation, files: dict[str, Path]) -> None:
     from fieldmend.experiments.tables import to_csv, write_text
 
-    made = {"table": lambda: to_csv(found.table()), "by_gap": lambda: to_csv(found.by_gap()),
-            "figure": found.figure}  # fmt: skip
+    made: dict[str, Callable[[], str]] = {
+        "table": lambda: to_csv(found.table()),
+        "by_gap": lambda: to_csv(found.by_gap()),
+        "figure": lambda: found.figure().to_html(div_id="errors"),
+    }
     for kind, path in files.items():
         write_text(path, made[kind]())
 

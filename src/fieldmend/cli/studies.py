@@ -78,7 +78,7 @@ def evaluate(  # noqa: PLR0913 - options, keyword-only
         Path | None,
         typer.Option(
             help="Folder for NAME.evaluation.csv, NAME.evaluation.gaps.csv and "
-            "NAME.evaluation.svg; nothing is written if not given.",
+            "NAME.evaluation.html (a figure); nothing is written if not given.",
             metavar="DIR",
             rich_help_panel=OUTPUT,
         ),

@@ -15,7 +15,6 @@ from fieldmend.evaluation import peers
 from fieldmend.evaluation.hiding import PATTERNS, Mask
 from fieldmend.experiments.contestants import solved
 from fieldmend.experiments.data import FloatArray
-from fieldmend.experiments.svg import COLOURS, Axis, Panel, Series, figure
 from fieldmend.experiments.tables import Row, Table, column, over_runs, select
 from fieldmend.grid import Grid
 from fieldmend.methods import METHODS
@@ -135,27 +134,11 @@ class Evaluation:
             return ""
         return "; by condition: " + ", ".join(f"{name} {best}" for name, best in by.items())
 
-    def figure(self) -> str:
-        """Errors over the sampling rate and over the length of the gap, as SVG."""
-        names = list(dict.fromkeys(str(row["method"]) for row in self.rows))
-        table, gaps = self.table(), self.by_gap()
-        panels = []
-        for condition, hide in dict.fromkeys((r["condition"], r["hide"]) for r in table):
-            mine = select(table, condition=condition, hide=hide)
-            axis = Axis(f"mean absolute error{self._unit(str(condition))}", log=True)
-            x = Axis("share of readings kept", percent=True, bounds=_around(column(mine, "rate")))
-            panels.append(Panel(f"{condition}, {hide}", x, axis, _lines(mine, names, "rate")))
-        for condition in dict.fromkeys(row["condition"] for row in gaps):
-            mine = select(gaps, condition=condition)
-            axis = Axis(f"mean absolute error{self._unit(str(condition))}", log=True)
-            labels = sorted({str(row["gap"]) for row in mine}, key=_first)
-            x = Axis("slots in the gap", labels=labels, bounds=(0.5, len(labels) + 0.5))
-            at = [{**row, "at": labels.index(str(row["gap"])) + 1} for row in mine]
-            panels.append(Panel(f"{condition}, by gap", x, axis, _lines(at, names, "at")))
-        return figure("Errors at hidden readings", panels)
+    def figure(self) -> Any:
+        """Errors over the share of readings kept and over the length of the gap, for Plotly."""
+        from fieldmend.evaluation.figure import draw
 
-    def _unit(self, condition: str) -> str:
-        return f", {self.units[condition]}" if self.units.get(condition) else ""
+        return draw(self.table(), self.by_gap(), self.units)
 
 
 def evaluate(  # noqa: PLR0913  (the options of the command)
@@ -361,17 +344,3 @@ def _ranked(rows: Table, by: Sequence[str]) -> list[Row]:
 def _log_ratio(error: float, line: float) -> float:
     tiny = 1e-12 * max(error, line) or 1.0
     return log(max(error, tiny) / max(line, tiny))
-
-
-def _around(values: Sequence[float]) -> tuple[float, float]:
-    return max(0.0, min(values) - 0.05), min(1.0, max(values) + 0.05)
-
-
-def _lines(rows: Table, names: Sequence[str], x: str) -> list[Series]:
-    lines = []
-    for i, name in enumerate(names):
-        mine = sorted(select(rows, method=name), key=lambda row: float(row[x]))
-        if mine:
-            again = i >= len(COLOURS)  # colours come round: then dashes tell them apart
-            lines.append(Series(name, column(mine, x), column(mine, "mae"), style=i, dashed=again))
-    return lines

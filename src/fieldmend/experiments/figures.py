@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from fieldmend.experiments.contestants import TITLES
 from fieldmend.experiments.data import SOURCES
-from fieldmend.experiments.svg import Axis, Panel, Series, figure
+from fieldmend.experiments.plots import Axis, Panel, Series, figure
 from fieldmend.experiments.tables import Row, Table, column, select
 
 STYLES = {name: i for i, name in enumerate(TITLES)}

@@ -21,6 +21,7 @@ from fieldmend.experiments.cells import Cell, Progress, Store, code_version, wor
 from fieldmend.experiments.data import Deployment, Matrix
 from fieldmend.experiments.figures import draw
 from fieldmend.experiments.page import claims_page, report
+from fieldmend.experiments.plots import available
 from fieldmend.experiments.tables import Row, Table, from_csv, over_runs, to_csv, write_text
 
 QUICK_SIZE = (96, 24)  # slots, nodes
@@ -65,7 +66,13 @@ def run(
         Worker processes; 0 works in this one.
     progress
         Called with cells done, cells in all, and seconds.
+
+    Raises
+    ------
+    InputError
+        Without matplotlib (extra ``paper``), which draws the figures.
     """
+    available()
     folder = Path(out)
     deployments = datasets.load(None if data is None else Path(data))
     if quick:
