@@ -11,9 +11,12 @@ import fieldmend as fm
 from fieldmend.core import engine
 from fieldmend.faults import Episode
 from fieldmend.grid import Grid
-from fieldmend.recovery import sinks, solving, windows
+from fieldmend.recovery import condition, sinks, solving, windows
 from fieldmend.recovery.condition import _pieces
+from fieldmend.recovery.filling import Given
+from fieldmend.recovery.service import service
 from fieldmend.recovery.solving import Afresh
+from fieldmend.recovery.storage import Storage
 from fieldmend.recovery.window import Setting, evidence, recover_window
 from fieldmend.recovery.windows import Window
 from fieldmend.recovery.witnesses import witnesses
@@ -179,16 +182,13 @@ def test_drivers_need_the_kernel_and_the_sink_only(monkeypatch):
     setting = replace(
         prepared(grid), unit="", level=np.zeros(12), options=Options("ls").for_grid(grid)
     )
-    from fieldmend.recovery import condition
-    from fieldmend.recovery.storage import Storage
-
     setting = replace(setting, level=condition._levels(grid.values["t"], None))
     pieces = list(_pieces(grid, "t", windows.windows(*grid.shape), setting.options))
     kernel = partial(recover_window, setting=setting)
     backwards = {id(p): kernel(p) for p in reversed(pieces)}  # in any order
     sink = sinks.Arrays(grid.values["t"], setting, Storage(None, ()))
     engine.each(lambda p: backwards[id(p)], pieces, sink.put)
-    again = sink.result()
+    again = sink.result(service(grid.values["t"]), Given())
     for what in ("estimate", "flag", "anomaly", "scale"):
         np.testing.assert_array_equal(getattr(again, what), getattr(whole, what))
     assert again.holdout == whole.holdout

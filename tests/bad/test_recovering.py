@@ -1,5 +1,6 @@
 """Bad input to the recovery, and what it gets: rows of a table, and options that cannot be."""
 
+import re
 import warnings
 
 import numpy as np
@@ -71,7 +72,9 @@ def test_a_node_with_one_reading_is_not_evaluated():
     assert one.filled[7, 3] == X[7, 3]
     assert (np.delete(one.flag, 3, axis=1) != 2).all()
     assert one.notes[0].startswith("node 4 has fewer than 5 readings")
-    assert np.isfinite(one.estimate).all()
+    assert np.isfinite(np.delete(one.estimate, 3, axis=1)).all()
+    assert np.isnan(one.estimate[30:, 3]).all()  # not in service
+    assert np.isfinite(recovered(X, extrapolate=True).estimate).all()
 
 
 # Nothing varies: no division by a zero scale, nothing flagged ---------------------------------------
@@ -181,26 +184,26 @@ def test_nodes_that_appear_or_die_are_named(dense):
     X[:75, 2] = nan
     X[:, 9] = nan
     notes = recovered(X).notes
-    assert "node 10 without a reading: estimated as the median of the others" in notes
     assert (
-        "node 3 has no reading before 1 Jan 1970 06:15: 25 % of its slots are estimated from the "
-        "others" in notes
+        "node 10 without a reading: never fitted, left empty (--extrapolate estimates it)" in notes
     )
+    assert "node 3 has no reading before 1 Jan 1970 06:15: 25 % of its slots left empty" in notes
     assert any(n.startswith("node 7 has no reading after 1 Jan 1970 15:") for n in notes)
 
 
 def test_many_dead_nodes_are_counted():
     X = fm.simulate.network(slots=100, nodes=20, seed=1).readings
     X[50:, 5:] = nan
-    notes = [note for note in recovered(X).notes if "after" in note]
+    notes = [note for note in recovered(X).notes if "left empty" in note]
     assert len(notes) == 6
-    assert notes[-1].startswith("10 more nodes have no reading after some time")
+    assert re.match(r"1\d more nodes not in service for some time: \d+ of their slots", notes[-1])
 
 
 def test_a_silent_node_follows_the_others(dense):
     X = dense.readings.copy()
     X[:, 9] = nan
-    one = recovered(X)
+    assert np.isnan(recovered(X).estimate[:, 9]).all()
+    one = recovered(X, extrapolate=True)
     others = np.delete(one.estimate, 9, axis=1)
     np.testing.assert_allclose(one.estimate[:, 9], np.median(others, axis=1))
 
@@ -241,6 +244,11 @@ def test_hostile_names_are_shown_escaped():
         ({"limits": {"t": "1:3"}}, "limits of t: 1:3 is no pair"),
         ({"limits": {"t": 3}}, "limits of t: 3 is no pair"),
         ({"limits": {"t": ("a", "b")}}, "limits of t: .* are no numbers"),
+        ({"replace": "all"}, "replace='all'. suspects, certain"),
+        ({"max_gap": "long"}, "max_gap 'long' is no length of time. Write 30min, 6h"),
+        ({"max_width": 0}, "max_width: 0 is no width. Give a number above 0"),
+        ({"max_width": {"t": nan}}, "max_width of t: nan is no width"),
+        ({"max_width": 2, "method": "ls"}, "method 'ls' gives no intervals. Use auto"),
         ({"seed": -1}, "seed -1. Give a whole number"),
         ({"seed": 1.5}, "seed 1.5. Give a whole number"),
         ({"slot": "5 parsecs"}, "slot '5 parsecs' is no length of time"),
@@ -256,6 +264,7 @@ def test_options_are_checked_before_anything_is_read(options, message):
     ("options", "message"),
     [
         ({"limits": {"humidity": (0, 100)}}, "limits for 'humidity', which is not there. .*value"),
+        ({"max_width": {"light": 2}}, "max_width for 'light', which is not there. .*value"),
         ({"slot": "5min"}, "slot: not for Grid, which is read already"),
         ({"tz": "UTC"}, "tz: not for Grid, which is read already"),
     ],

@@ -29,6 +29,14 @@ class Format(StrEnum):
     netcdf = "netcdf"
 
 
+class Replace(StrEnum):
+    """Which flagged readings the estimate takes the place of."""
+
+    suspects = "suspects"
+    certain = "certain"
+    none = "none"
+
+
 class FailOn(StrEnum):
     """What makes the command end with exit code 1."""
 
@@ -151,6 +159,39 @@ def recover(  # noqa: PLR0913 - the options of the main job, keyword-only
             panel=RECOVERING,
         ),
     ] = True,
+    replace: Annotated[
+        Replace,
+        typer.Option(
+            help="Readings that the estimate takes the place of in the filled column: all "
+            "suspects, only what is certainly false, or none.",
+            metavar="suspects|certain|none",
+            rich_help_panel=RECOVERING,
+        ),
+    ] = Replace.certain,
+    extrapolate: Annotated[
+        bool,
+        flag(
+            "--extrapolate",
+            help="Estimate also where there was no sensor: before a node's first and after its "
+            "last reading, in its longest silences, and at nodes without a reading.",
+            panel=RECOVERING,
+        ),
+    ] = False,
+    max_gap: Annotated[
+        str | None,
+        typer.Option(
+            help="Leave longer gaps empty: 6h.", metavar="TIME", rich_help_panel=RECOVERING
+        ),
+    ] = None,
+    max_width: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Leave empty what is more uncertain: the widest interval, in the unit of the "
+            "condition: 2, or temperature=2. May be repeated.",
+            metavar="[NAME=]WIDTH",
+            rich_help_panel=RECOVERING,
+        ),
+    ] = None,
     seed: Annotated[
         int,
         typer.Option(
@@ -192,6 +233,10 @@ def recover(  # noqa: PLR0913 - the options of the main job, keyword-only
         level=level,
         joint=joint,
         holdout=holdout,
+        replace=replace.value,
+        extrapolate=extrapolate,
+        max_gap=max_gap,
+        max_width=max_width or (),
         seed=seed,
         fail_on_suspect=fail_on is FailOn.suspect,
     )

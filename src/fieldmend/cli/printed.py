@@ -32,6 +32,7 @@ def of_recovery(summary: dict[str, Any]) -> list[RenderableType]:
         *opening(summary),
         "",
         _conditions(summary["conditions"]),
+        *_places(summary["conditions"]),
         *_holdout(summary["conditions"]),
         *_look_first(summary["look_first"]),
         *remarks(summary),
@@ -94,6 +95,26 @@ def _conditions(conditions: dict[str, Any]) -> RenderableType:
     if unjudged:
         head.insert(5, "unjudged")
     return table(head, rows, left=(0, len(head) - 1))
+
+
+def _places(conditions: dict[str, Any]) -> list[RenderableType]:
+    """What became of places without a reading, and of readings that were replaced."""
+    more = {
+        "not_in_service": "not in service",
+        "never_fitted": "never fitted",
+        "replaced": "replaced",
+    }
+    shown_ = [key for key in more if any(one["places"][key] for one in conditions.values())]
+    rows: list[list[RenderableType]] = []
+    for name, one in conditions.items():
+        places = one["places"]
+        if any(places.values()):
+            counts = [places["lost"], places["recovered"], *(places[key] for key in shown_)]
+            rows.append([label(name, one["unit"]), *(f"{n:,}" for n in counts)])
+    if not rows:
+        return []
+    head = ["condition", "lost", "recovered", *(more[key] for key in shown_)]
+    return [*heading("Without a reading", "lost ones are recovered"), table(head, rows, left=(0,))]
 
 
 def _holdout(conditions: dict[str, Any]) -> list[RenderableType]:

@@ -30,6 +30,10 @@ class Job:
     level: float = 0.9
     joint: bool = False
     holdout: bool = True
+    replace: str = "certain"
+    extrapolate: bool = False
+    max_gap: str | None = None
+    max_width: Sequence[str] = ()
     seed: int = 0
     fail_on_suspect: bool = False
 
@@ -44,6 +48,10 @@ class Job:
             "level": self.level,
             "joint": self.joint,
             "holdout": self.holdout,
+            "replace": self.replace,
+            "extrapolate": self.extrapolate,
+            "max_gap": self.max_gap,
+            "max_width": _widths(self.max_width),
             "seed": self.seed,
         }
         try:
@@ -119,3 +127,21 @@ def _limit(text: str) -> tuple[str, tuple[float, float]]:
     except ValueError:
         pass
     raise typer.BadParameter(f"--limits {text!r} is not NAME=LOW:HIGH, such as temperature=-40:60")
+
+
+def _widths(given: Sequence[str]) -> float | dict[str, float] | None:
+    """``2`` for every condition, or ``temperature=2`` for one."""
+    widths: dict[str, float] = {}
+    for text in given:
+        name, equals, width = text.rpartition("=")
+        try:
+            widths[name] = float(width)
+        except ValueError:
+            widths = {}
+        if not widths or bool(name) != bool(equals):
+            raise typer.BadParameter(
+                f"--max-width {text!r} is neither a width, such as 2, nor NAME=WIDTH"
+            )
+    if "" in widths and len(widths) > 1:
+        raise typer.BadParameter("--max-width: one width for all conditions, or one for each named")
+    return widths.get("", widths) if widths else None

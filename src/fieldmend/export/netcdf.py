@@ -10,7 +10,7 @@ import numpy as np
 from fieldmend.export import cf
 from fieldmend.export.table import PLACES, place_keys, place_values, unused
 from fieldmend.export.writing import PathLike, whole
-from fieldmend.flags import KEPT, Flag
+from fieldmend.flags import Flag
 
 if TYPE_CHECKING:
     from fieldmend.result.recovered import Recovered
@@ -31,7 +31,7 @@ WORDS = {
     "lower": "lower end of the interval of the recovered field",
     "upper": "upper end of the interval of the recovered field",
     "anomaly": "distance of a suspect or failed reading from the recovered field",
-    "filled": "reading where its flag is PASS or NOT_EVALUATED, else the recovered field",
+    "filled": "reading, or the recovered field where it is lost or certainly false",
 }
 FLAGS = {
     "flag": ("aggregate_quality_flag", "QARTOD flag: limits and comparison with the other nodes"),
@@ -164,8 +164,7 @@ def _rows(one: Recovered, what: str, block: slice) -> Any:
     if what == "neighbor_flag":  # what failed the limits was not compared
         return np.where(flag == Flag.FAIL, np.int8(Flag.NOT_EVALUATED), flag)
     if what == "filled":
-        keep = np.isin(flag, KEPT)
-        return np.where(keep, one.observed[block], one.estimate[block])
+        return one.filled_rows(block)
     return getattr(one, what or "observed")[block]
 
 

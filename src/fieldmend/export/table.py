@@ -73,7 +73,7 @@ def _condition(c: int, name: str, one: Recovered, taken: set[str]) -> Iterator[C
     for made in MADE:
         label = unused(f"{name}_{made}", taken)
         if made == "filled":
-            sql = f"CASE WHEN v{c}_flag IN (1, 2) THEN v{c} ELSE v{c}_estimate END"
+            sql = f"CASE WHEN v{c}_replaced OR v{c}_flag = 9 THEN v{c}_estimate ELSE v{c} END"
             yield Column(label, sql, "made")
         elif (array := getattr(one, made)) is None:
             yield Column(label, "NULL::DOUBLE", "made")
@@ -133,6 +133,8 @@ def register(con: duckdb.DuckDBPyConnection, recovery: Result, nodes: list[str])
         for column in columns(recovery)
         if column.array is not None
     }
+    for c, one in enumerate(recovery.conditions.values()):
+        arrays[f"v{c}_replaced"] = np.ascontiguousarray(one.replaced).reshape(-1)
     con.register("given", arrays)
     rows = int(np.prod(recovery.grid.shape))
     return f"range({rows}) AS r(i) POSITIONAL JOIN given"

@@ -14,8 +14,11 @@ from fieldmend.core.engine import blocks
 from fieldmend.flags import Flag
 from fieldmend.grid import Array, Grid
 from fieldmend.recovery import notes
+from fieldmend.recovery.extrapolating import margin, widen
+from fieldmend.recovery.filling import Given
 from fieldmend.recovery.joint import helps
 from fieldmend.recovery.judging import medians, outside
+from fieldmend.recovery.service import service
 from fieldmend.recovery.sinks import Arrays
 from fieldmend.recovery.solving import Afresh, field_of
 from fieldmend.recovery.storage import Storage
@@ -24,6 +27,7 @@ from fieldmend.recovery.windows import Window, windows
 from fieldmend.recovery.witnesses import Witnesses, witnesses
 from fieldmend.result.options import Options
 from fieldmend.result.recovered import Recovered
+from fieldmend.result.states import Service
 
 log = logging.getLogger(__name__)
 
@@ -40,8 +44,9 @@ def recover_condition(
     """Recover one condition of a grid."""
     X = grid.values[name]
     known = witnesses(X, options.limits.get(name))
+    life = replace(service(X), never=~known.heard)
     if not known.heard.any():
-        return _nothing(grid, name, known, storage)
+        return _nothing(grid, name, known, life, storage)
     plan = windows(*grid.shape)
     pieces = partial(_pieces, grid, name, plan, options)
     setting = Setting(
@@ -67,7 +72,20 @@ def recover_condition(
         say(len(sink.solved) / len(plan))
 
     engine.each(partial(recover_window, setting=setting), pieces(), put)
-    return sink.result(choices=choices, notes=_sentences(grid, known, options, len(plan)))
+    if options.extrapolate and sink.lower is not None and sink.upper is not None:
+        wide = margin(_middle(pieces()), setting, sink.estimate, sink.flag)
+        widen((sink.lower, sink.upper), sink.estimate, X, life, wide)
+    given = Given(
+        options.replace, options.extrapolate, options.longest(grid.slot), options.widest(name)
+    )
+    return sink.result(
+        life, given, choices=choices, notes=_sentences(grid, known, life, options, len(plan))
+    )
+
+
+def _middle(pieces: Iterator[Piece]) -> Piece:
+    found = list(pieces)  # views of the readings, not copies
+    return found[len(found) // 2]
 
 
 def _pieces(grid: Grid, name: str, plan: Sequence[Window], options: Options) -> Iterator[Piece]:
@@ -103,7 +121,7 @@ def _levels(X: Array, limits: tuple[float, float] | None) -> Array:
         return medians(sample - np.nanmedian(sample, axis=1, keepdims=True))
 
 
-def _nothing(grid: Grid, name: str, known: Witnesses, storage: Storage) -> Recovered:
+def _nothing(grid: Grid, name: str, known: Witnesses, life: Service, storage: Storage) -> Recovered:
     X = grid.values[name]
     empty, zero = storage.array(X.shape), storage.array(X.shape)
     flag = storage.array(X.shape, np.int8)
@@ -117,14 +135,16 @@ def _nothing(grid: Grid, name: str, known: Witnesses, storage: Storage) -> Recov
         name=name, unit=grid.units.get(name, ""), observed=X, estimate=empty, lower=None,
         upper=None, anomaly=zero, flag=flag, scale=np.zeros(X.shape[1]), method="none", rank=0,
         gap=np.nan, status="nothing to recover", choice="", holdout=None, episodes=(),
-        notes=(note,), warnings=(note,),
+        notes=(note,), warnings=(note,), service=life,
     )  # fmt: skip
 
 
-def _sentences(grid: Grid, known: Witnesses, options: Options, count: int) -> list[str]:
+def _sentences(
+    grid: Grid, known: Witnesses, life: Service, options: Options, count: int
+) -> list[str]:
     why = notes.too_little(len(grid.times), known)
     said = [] if why is None else [why]
-    said += notes.about_nodes(grid, known)
+    said += notes.about_nodes(grid, known, life, extrapolate=options.extrapolate)
     if count > SCORED and options.holdout:
         said.append(f"hidden readings scored in {SCORED} of {count} windows, evenly spread")
     return said

@@ -36,6 +36,10 @@ def recover(  # noqa: PLR0913 - the options of the main job, keyword-only
     level: float = 0.9,
     joint: bool = False,
     holdout: bool = True,
+    replace: str = "certain",
+    extrapolate: bool = False,
+    max_gap: str | float | None = None,
+    max_width: float | Mapping[str, float] | None = None,
     seed: int = 0,
     progress: Progress | None = None,
     command: str = "",
@@ -64,6 +68,18 @@ def recover(  # noqa: PLR0913 - the options of the main job, keyword-only
         readings, and alone where it does not.
     holdout
         Hide some readings, shaped like the real gaps, and say how far off the estimates are there.
+    replace
+        Which flagged readings the estimate takes the place of in ``filled``: ``certain`` (beyond
+        the limits, or certainly false: stuck, dead, impossible), ``suspects`` (all of them) or
+        ``none``.
+    extrapolate
+        Estimate also where there was no sensor to lose a reading: before a node's first and after
+        its last reading, in silences beyond what is plausible, and at nodes without any.
+    max_gap
+        Leave longer gaps empty: ``"6h"``, or seconds.
+    max_width
+        Leave empty what is more uncertain: the widest interval, in the unit of the condition; one
+        number, or condition → number.
     seed
         Of everything random.
     progress
@@ -92,7 +108,18 @@ def recover(  # noqa: PLR0913 - the options of the main job, keyword-only
     (60, 8)
     """
     options = Options(
-        method, level, dict(limits or {}), seed, holdout, command, joint, dict(kinds or {})
+        method=method,
+        level=level,
+        limits=dict(limits or {}),
+        seed=seed,
+        holdout=holdout,
+        command=command,
+        joint=joint,
+        kinds=dict(kinds or {}),
+        replace=replace,
+        extrapolate=extrapolate,
+        max_gap=max_gap,
+        max_width=max_width,
     )
     check_slot(slot, slot_value)
     say = progress or (lambda _, __: None)

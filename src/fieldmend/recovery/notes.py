@@ -9,20 +9,21 @@ import numpy as np
 from fieldmend.grid import Grid
 from fieldmend.recovery.judging import FEWEST_NODES, FEWEST_READINGS, FEWEST_SLOTS
 from fieldmend.recovery.witnesses import Witnesses
-from fieldmend.text import NAMED, counted, moment, named, percent, shown
+from fieldmend.result.states import Service
+from fieldmend.text import NAMED, count, counted, moment, named, percent, shown
 
-ABSENT = 0.05  # of the record, at its start or end: a node that appears or dies
+LEFT_EMPTY = "never fitted, left empty (--extrapolate estimates it)"
 
 
 def too_little(slots: int, known: Witnesses) -> str | None:
     """Why nothing can be judged, if nothing can."""
-    count = len(known.distinct)
-    if count >= FEWEST_NODES and slots >= FEWEST_SLOTS:
+    distinct = len(known.distinct)
+    if distinct >= FEWEST_NODES and slots >= FEWEST_SLOTS:
         return None
-    if count < FEWEST_NODES:
-        same = int(np.count_nonzero(known.heard)) - count
+    if distinct < FEWEST_NODES:
+        same = int(np.count_nonzero(known.heard)) - distinct
         repeated = f" ({same} more repeat{'s' * (same == 1)} another)" if same else ""
-        few = f"{counted(count, 'node')}{repeated}, fewer than {FEWEST_NODES}"
+        few = f"{counted(distinct, 'node')}{repeated}, fewer than {FEWEST_NODES}"
     else:
         few = f"{counted(slots, 'slot')}, fewer than {FEWEST_SLOTS}"
     return (
@@ -31,15 +32,15 @@ def too_little(slots: int, known: Witnesses) -> str | None:
     )
 
 
-def about_nodes(grid: Grid, known: Witnesses) -> Iterator[str]:
-    """Nodes that were never heard, hardly, not from the start, not to the end, or twice."""
+def about_nodes(
+    grid: Grid, known: Witnesses, life: Service, *, extrapolate: bool = False
+) -> Iterator[str]:
+    """Nodes that were never heard, hardly, not all the time, or twice."""
     nodes = [shown(name) for name in grid.nodes]
     silent = np.flatnonzero(~known.heard)
     if len(silent) and len(silent) < len(nodes):
-        yield (
-            f"{named('node', [nodes[n] for n in silent])} without a reading: estimated as the "
-            "median of the others"
-        )
+        what = "estimated as the median of the others" if extrapolate else LEFT_EMPTY
+        yield f"{named('node', [nodes[n] for n in silent])} without a reading: {what}"
     few = np.flatnonzero(known.heard & (known.readings < FEWEST_READINGS))
     if len(few):
         verb = "has" if len(few) == 1 else "have"
@@ -47,7 +48,7 @@ def about_nodes(grid: Grid, known: Witnesses) -> Iterator[str]:
             f"{named('node', [nodes[n] for n in few])} {verb} fewer than {FEWEST_READINGS} "
             "readings: too few to judge, flags are 2"
         )
-    yield from _absent(grid, nodes, known)
+    yield from _absent(grid, nodes, life, extrapolate=extrapolate)
     for n in np.flatnonzero(known.heard & (known.twin < np.arange(len(nodes))))[:NAMED]:
         yield (
             f"nodes {nodes[known.twin[n]]} and {nodes[n]} have the same readings throughout: "
@@ -55,23 +56,28 @@ def about_nodes(grid: Grid, known: Witnesses) -> Iterator[str]:
         )
 
 
-def _absent(grid: Grid, nodes: list[str], known: Witnesses) -> Iterator[str]:
+def _absent(grid: Grid, nodes: list[str], life: Service, *, extrapolate: bool) -> Iterator[str]:
+    """Nodes that came later, left earlier, or were away for long."""
     slots = len(grid.times)
-    before = np.where(known.heard, known.first, 0) / slots
-    after = np.where(known.heard, slots - 1 - known.last, 0) / slots
-    for share, edge, word in ((before, known.first, "before"), (after, known.last + 1, "after")):
-        gone = np.flatnonzero(share >= ABSENT)
-        for n in gone[:NAMED]:
-            yield (
-                f"node {nodes[n]} has no reading {word} {_when(grid, int(edge[n]))}: "
-                f"{percent(share[n])} of its slots are estimated from the others"
-            )
-        if len(gone) > NAMED:
-            yield (
-                f"{len(gone) - NAMED} more nodes have no reading {word} some time: "
-                f"{percent(share[gone[NAMED:]].mean())} of their slots are estimated from the "
-                "others"
-            )
+    share = (life.stop - life.start) / slots
+    for i in range(min(NAMED, len(share))):
+        start, stop = int(life.start[i]), int(life.stop[i])
+        if start == 0:
+            when = f"before {_when(grid, stop)}"
+        elif stop == slots:
+            when = f"after {_when(grid, start)}"
+        else:
+            when = f"from {_when(grid, start)} to {_when(grid, stop)}"
+        what = "estimated from the others" if extrapolate else "left empty"
+        node = nodes[int(life.node[i])]
+        yield f"node {node} has no reading {when}: {percent(share[i])} of its slots {what}"
+    if len(share) > NAMED:
+        others = counted(len(set(life.node[NAMED:].tolist())), "more node")
+        what = "estimated from the others" if extrapolate else "left empty"
+        yield (
+            f"{others} not in service for some time: "
+            f"{count(int((life.stop - life.start)[NAMED:].sum()))} of their slots {what}"
+        )
 
 
 def _when(grid: Grid, slot: int) -> str:

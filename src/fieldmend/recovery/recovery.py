@@ -31,7 +31,7 @@ class Recovery(Result):
 
     @property
     def filled(self) -> Mapping[str, Any]:
-        """Per condition: the reading where it is trusted, else the estimate."""
+        """Per condition: the reading, or the estimate where it is lost or certainly false."""
         return Frames(self, "filled")
 
     @property

@@ -11,6 +11,7 @@ from fieldmend.core.engine import blocks
 from fieldmend.faults import Episode
 from fieldmend.flags import BAD, Flag
 from fieldmend.grid import Array
+from fieldmend.recovery.filling import Given, emptied, replaced
 from fieldmend.recovery.holdout import merged
 from fieldmend.recovery.judging import medians
 from fieldmend.recovery.solving import Solved
@@ -19,6 +20,7 @@ from fieldmend.recovery.window import Piece, Setting, WindowResult
 from fieldmend.recovery.windows import Window
 from fieldmend.result.holdout import Holdout
 from fieldmend.result.recovered import Recovered
+from fieldmend.result.states import Service
 
 
 @dataclass
@@ -63,10 +65,25 @@ class Arrays:
         window.blend(self.lower, solved.lower)
         window.blend(self.upper, solved.upper)
 
-    def result(self, *, choices: Iterable[str] = (), notes: Iterable[str] = ()) -> Recovered:
-        """All windows as one; with more to say about what was chosen, and about the condition."""
+    def result(
+        self,
+        service: Service,
+        given: Given,
+        *,
+        choices: Iterable[str] = (),
+        notes: Iterable[str] = (),
+    ) -> Recovered:
+        """All windows as one, what is not to be given out taken out.
+
+        With more to say about what was chosen, and about the condition.
+        """
         worst = next((s for s in self.solved if s.notes), self.solved[0])
         said = dict.fromkeys(note for s in self.solved for note in s.notes)
+        episodes = joined(self.episodes, self.flag)
+        anomaly = self._anomaly()
+        taken = self.storage.array(self.observed.shape, np.bool_)
+        replaced(taken, self.flag, episodes, given.replace)
+        emptied((self.estimate, self.lower, self.upper), self.observed, taken, service, given)
         return Recovered(
             name=self.setting.name,
             unit=self.setting.unit,
@@ -74,7 +91,7 @@ class Arrays:
             estimate=self.estimate,
             lower=self.lower,
             upper=self.upper,
-            anomaly=self._anomaly(),
+            anomaly=anomaly,
             flag=self.flag,
             scale=medians(np.where(self.setting.known.heard, np.array(self.spreads), np.nan)),
             method=self.solved[0].method,
@@ -83,8 +100,10 @@ class Arrays:
             status=worst.status,
             choice="; ".join(dict.fromkeys(filter(None, self._choices(choices)))),
             holdout=merged(self.scores),
-            episodes=joined(self.episodes, self.flag),
+            episodes=episodes,
             notes=(*said, *notes),
+            service=service,
+            replaced=taken,
         )
 
     def _choices(self, more: Iterable[str]) -> Iterator[str]:
@@ -133,6 +152,7 @@ def joined(found: list[tuple[Window, Episode]], flag: Array) -> tuple[Episode, .
                 stop=stop,
                 readings=int(np.count_nonzero(held == Flag.SUSPECT)),
                 severity=max(out[i].severity, episode.severity),
+                certain=out[i].certain and episode.certain,
             )
         elif window.first <= start < window.last:
             latest[episode.node] = len(out)

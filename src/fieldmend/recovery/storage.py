@@ -20,7 +20,7 @@ log = logging.getLogger(__name__)
 
 IN_MEMORY = 2_000_000_000
 """Bytes of results that are kept in memory; more go to files."""
-BYTES = 33  # of a cell: estimate, lower, upper and anomaly in float64, the flag
+BYTES = 34  # of a cell: estimate, lower, upper and anomaly in float64, flag, replaced or not
 
 
 @dataclass(frozen=True)

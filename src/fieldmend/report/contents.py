@@ -73,11 +73,11 @@ def headline(summary: Summary) -> str:
     """The whole story in one sentence."""
     totals, names = total(summary), [shown(name) for name in summary["conditions"]]
     what = f"{listed(names)} " if len(names) <= NAMED else ""
-    some, missing = count(totals["recovered"]), totals["missing"]
-    lost = f"{some} of {count(missing)} lost {what}readings recovered"
-    if totals["recovered"] == missing:
-        lost = f"{count(missing)} lost {what}{'reading' if missing == 1 else 'readings'} recovered"
-    if not missing:
+    some, gone = count(totals["recovered"]), totals["lost"]
+    lost = f"{some} of {count(gone)} lost {what}readings recovered"
+    if totals["recovered"] == gone:
+        lost = f"{count(gone)} lost {what}{'reading' if gone == 1 else 'readings'} recovered"
+    if not gone:
         lost = f"no {what}reading lost"
     flagged = "none suspect"
     if totals["suspect"]:
@@ -98,25 +98,22 @@ def about(recovery: Result, summary: Summary) -> str:
 def total(summary: Summary) -> dict[str, int]:
     """Sums over all conditions."""
     conditions = list(summary["conditions"].values())
-    out = {
-        name: sum(one["flags"][name] for one in conditions)
-        for name in ("missing", "suspect", "fail")
-    }
+    out = {name: sum(one["flags"][name] for one in conditions) for name in ("suspect", "fail")}
     out["readings"] = sum(one["readings"] for one in conditions)
-    out["recovered"] = sum(one["flags"]["missing"] for one in conditions if one["method"] != "none")
-    return out
+    places = ("lost", "recovered", "not_in_service", "never_fitted", "replaced")
+    return out | {name: sum(one["places"][name] for one in conditions) for name in places}
 
 
 def cards(summary: Summary) -> list[dict[str, str]]:
     """The few numbers to see first."""
     totals = total(summary)
-    slots = max(totals["missing"] + totals["readings"], 1)
+    places = max(totals["lost"] + totals["readings"], 1)
     out = [
         {"name": "readings", "value": count(totals["readings"]), "note": _of_grid(summary)},
         {
-            "name": "lost and recovered" if totals["recovered"] == totals["missing"] else "lost",
-            "value": count(totals["missing"]),
-            "note": f"{percent(totals['missing'] / slots)} of all slots",
+            "name": "lost and recovered" if totals["recovered"] == totals["lost"] else "lost",
+            "value": count(totals["lost"]),
+            "note": f"{percent(totals['lost'] / places)} of what sensors in service measured",
         },
         {
             "name": "suspect",
@@ -124,6 +121,13 @@ def cards(summary: Summary) -> list[dict[str, str]]:
             "note": f"{percent(totals['suspect'] / max(totals['readings'], 1))} of the readings",
         },
     ]
+    without = totals["not_in_service"] + totals["never_fitted"]
+    if without:
+        note = (
+            f"{count(totals['not_in_service'])} not in service, "
+            f"{count(totals['never_fitted'])} never fitted"
+        )
+        out.append({"name": "without a sensor", "value": count(without), "note": note})
     if totals["fail"]:
         note = "beyond the limits that were set"
         out.append({"name": "failed", "value": count(totals["fail"]), "note": note})

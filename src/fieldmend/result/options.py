@@ -13,12 +13,16 @@ from fieldmend.errors import InputError
 from fieldmend.grid import Grid
 from fieldmend.methods import METHODS
 from fieldmend.quantities import check_kinds
+from fieldmend.records.gridding.slotting import microseconds
 from fieldmend.text import shown
 
 DAY = 86_400_000_000  # microseconds
 FEWEST_A_DAY = 4  # slots, else there is no course of the day to see
 USABLE = tuple(name for name in METHODS if name != "oracle")
 """Methods of `decompose` that need to be told nothing about the truth."""
+BOUNDED = ("auto",)  # methods that give intervals
+REPLACE = ("suspects", "certain", "none")
+"""Which flagged readings the estimate takes the place of."""
 
 
 @dataclass(frozen=True)
@@ -34,6 +38,10 @@ class Options:
     joint: bool = False
     kinds: Mapping[str, str] = field(default_factory=dict)  # condition → kind, as the user said
     period: tuple[int, ...] = ()  # slots in a day and a week, where slots divide them
+    replace: str = "certain"
+    extrapolate: bool = False
+    max_gap: str | float | None = None
+    max_width: float | Mapping[str, float] | None = None
 
     def __post_init__(self) -> None:
         if self.method not in USABLE:
@@ -50,6 +58,43 @@ class Options:
         for name, pair in self.limits.items():
             _check_limits(name, pair)
         check_kinds(self.kinds)
+        if self.replace not in REPLACE:
+            raise InputError(
+                f"replace={shown(self.replace)!r}",
+                hint="suspects, certain (only what is certainly false) or none",
+            )
+        if self.max_gap is not None:
+            length_of_time(self.max_gap, "max_gap")
+        if self.max_width is not None:
+            self._check_widths()
+
+    def _check_widths(self) -> None:
+        given = self.max_width
+        widths = given if isinstance(given, Mapping) else {"": given}
+        for name, width in widths.items():
+            if not _number(width) or not float(width or 0) > 0:
+                what = f"max_width of {shown(name)}" if name else "max_width"
+                raise InputError(
+                    f"{what}: {shown(width)} is no width",
+                    hint="Give a number above 0, in the unit of the condition",
+                )
+        if self.method not in BOUNDED:
+            raise InputError(
+                f"max_width: method {self.method!r} gives no intervals",
+                hint=f"Use {', '.join(BOUNDED)}",
+            )
+
+    def widest(self, condition: str) -> float | None:
+        """The widest interval of a condition that is still given out, None if any is."""
+        if isinstance(self.max_width, Mapping):
+            return self.max_width.get(condition)
+        return self.max_width
+
+    def longest(self, slot: int) -> float | None:
+        """The longest gap that is filled, in slots; None if any is."""
+        if self.max_gap is None:
+            return None
+        return length_of_time(self.max_gap, "max_gap") / slot
 
     def for_grid(self, grid: Grid) -> Options:
         """The same, knowing how many slots make a day and a week."""
@@ -58,13 +103,27 @@ class Options:
         return replace(self, period=(day, 7 * day)) if day else self
 
     def check_conditions(self, grid: Grid) -> None:
-        """Limits are for conditions that are there."""
-        for name in self.limits:
+        """Limits and widths are for conditions that are there."""
+        widths = self.max_width if isinstance(self.max_width, Mapping) else {}
+        for what, name in [
+            *(("limits", n) for n in self.limits),
+            *(("max_width", n) for n in widths),
+        ]:
             if name not in grid.values:
                 raise InputError(
-                    f"limits for {shown(name)!r}, which is not there",
+                    f"{what} for {shown(name)!r}, which is not there",
                     hint=f"Conditions: {', '.join(shown(c) for c in grid.values)}",
                 )
+
+
+def length_of_time(given: Any, what: str) -> int:
+    """Microseconds of a length such as 6h; `what` names the option in a refusal."""
+    try:
+        return microseconds(given)
+    except InputError as error:
+        raise InputError(
+            f"{what} {shown(given)!r} is no length of time", hint="Write 30min, 6h or 2d"
+        ) from error
 
 
 def _check_limits(name: str, pair: Any) -> None:

@@ -6,11 +6,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from fieldmend.core.engine import blocks
 from fieldmend.faults import Episode
-from fieldmend.flags import KEPT, Flag
+from fieldmend.flags import Flag
 from fieldmend.grid import Array
 from fieldmend.quantities import Quantity
 from fieldmend.result.holdout import Holdout
+from fieldmend.result.states import Service, State
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -22,7 +24,8 @@ class Recovered:
     observed
         The readings as they arrived, NaN where lost. Never changed.
     estimate
-        The recovered field; NaN only where nothing can be said (no reading at all).
+        The recovered field; NaN where there was nothing to recover (a node that was not in service
+        or never fitted) and where the user wants none (`max_gap`, `max_width`).
     lower, upper
         Calibrated interval, or None where the method has none.
     anomaly
@@ -33,6 +36,11 @@ class Recovered:
         Usual distance between a node's readings and the field, one number per node.
     quantity
         What the condition is, and why it is held to be that.
+    service
+        When which node was in service; all of them, always, if it is not given.
+    replaced
+        True where the estimate stands for a reading in `filled`; readings that fail, if it is not
+        given.
     """
 
     name: str
@@ -54,6 +62,14 @@ class Recovered:
     notes: tuple[str, ...]
     warnings: tuple[str, ...] = ()
     quantity: Quantity | None = None
+    service: Service | None = None
+    replaced: Array | None = None
+
+    def __post_init__(self) -> None:
+        if self.service is None:
+            object.__setattr__(self, "service", Service.throughout(self.observed.shape[1]))
+        if self.replaced is None:
+            object.__setattr__(self, "replaced", self.flag == Flag.FAIL)
 
     def __repr__(self) -> str:
         slots, nodes = self.observed.shape
@@ -62,6 +78,41 @@ class Recovered:
 
     @property
     def filled(self) -> Array:
-        """The reading where its flag is 1 or 2, else the estimate."""
-        keep = np.isin(self.flag, KEPT)
-        return np.where(keep, self.observed, self.estimate)
+        """The reading; the estimate where it is lost or certainly false; NaN where neither is."""
+        return self.filled_rows(slice(None))
+
+    def filled_rows(self, rows: slice) -> Array:
+        """`filled` in some slots."""
+        assert self.replaced is not None
+        observed = self.observed[rows]
+        keep = ~np.isnan(observed) & ~self.replaced[rows]
+        return np.where(keep, observed, self.estimate[rows])
+
+    @property
+    def state(self) -> Array:
+        """What each place is, int8: a `State`, made when it is asked for."""
+        return self.state_rows(slice(0, len(self.observed)))
+
+    def state_rows(self, rows: slice) -> Array:
+        """`state` in some slots."""
+        assert self.service is not None
+        return self.service.states(~np.isnan(self.observed[rows]), rows.start or 0)
+
+    def counts(self) -> dict[str, int]:
+        """Places by state; of the lost ones how many have an estimate; readings replaced.
+
+        All 0 for a condition that is no measurement: its gaps are no lost readings.
+        """
+        total = np.zeros(len(State), dtype=np.int64)
+        recovered = replaced = 0
+        assert self.replaced is not None
+        for rows in blocks(*self.observed.shape):
+            state = self.state_rows(rows)
+            total += np.bincount(state.ravel(), minlength=len(State))
+            known = ~np.isnan(self.estimate[rows])
+            recovered += int(np.count_nonzero((state == State.LOST) & known))
+            replaced += int(np.count_nonzero(self.replaced[rows] & known))
+        if self.quantity is not None and not self.quantity.measured:
+            total[:] = 0
+        named = {state.name.lower(): int(total[state]) for state in State if state}
+        return {**named, "recovered": recovered, "replaced": replaced}

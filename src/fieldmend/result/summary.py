@@ -73,6 +73,7 @@ def _condition(one: Recovered) -> dict[str, Any]:
         "readings": int(one.flag.size) - counts["missing"],
         "missing_share": counts["missing"] / one.flag.size,
         "flags": counts,
+        "places": one.counts(),
         "episodes": len(one.episodes),
         "method": one.method,
         "rank": one.rank,

@@ -63,8 +63,11 @@ def _likeness(estimate: Array, node: int) -> Array:
     """Correlation of the estimates; NaN with a node that does not vary."""
     step = -(-len(estimate) // COMPARED)
     some = estimate[::step]
+    some = some[~np.isnan(some[:, node])]
+    known = ~np.isnan(some)
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-        centred = some - some.mean(axis=0)
+        mean = np.where(known, some, 0.0).sum(axis=0) / known.sum(axis=0)
+        centred = np.where(known, some - mean, 0.0)
         size = np.sqrt((centred**2).sum(axis=0))
         alike: Array = centred.T @ centred[:, node] / (size * size[node])
     return alike

@@ -31,14 +31,12 @@ def energy(recovery: Result, condition: str) -> Drawing | None:
     """Singular-value energy of the readings and of the recovered field; None for too few."""
     one = recovery.conditions[condition]
     step = math.ceil(one.flag.size * min(one.flag.shape) / WORK)
-    if (
-        min(one.flag.shape) < FEWEST
-        or np.isnan(one.estimate).any()
-        or np.isnan(one.observed[::step]).all()
-    ):
+    throughout = ~np.isnan(one.estimate).any(axis=0)  # nodes that were in service all the time
+    observed = one.observed[::step, throughout]
+    if min(observed.shape) < FEWEST or np.isnan(observed).all():
         return None
-    raw = _energy(interpolate(one.observed[::step]))
-    recovered = _energy(one.estimate[::step])
+    raw = _energy(interpolate(observed))
+    recovered = _energy(one.estimate[::step, throughout])
     if raw is None or recovered is None:
         return None
     needed = [int(np.argmax(e >= 0.9 - 1e-12)) + 1 for e in (raw, recovered)]

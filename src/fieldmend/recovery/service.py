@@ -1,0 +1,64 @@
+"""When which node was in service: silences that are no loss, told from those that are.
+
+A node that was not there yet, or is gone, has lost nothing. Neither has one that is silent for
+longer than silences are here. What counts as long follows from the record alone:
+
+- at its ends, longer than any silence inside that is plausible, or than a twentieth of the record;
+- inside, longer than 99 in 100 of the network's silences and than a tenth of the record; or longer
+  than a quarter of it: no hold-out hides so much, so nothing is known about an estimate there.
+
+A silence is counted in slots in which the network was heard: an outage of the gateway is loss.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from fieldmend.grid import Array
+from fieldmend.recovery.holdout import LONGEST
+from fieldmend.recovery.judging import NEAR
+from fieldmend.recovery.runs import runs
+from fieldmend.result.states import Service
+
+USUAL = 0.99  # of the network's silences are no longer
+INSIDE, AT_END = 0.1, 0.05  # of the record: shorter is never too long; longer at an end always is
+QUIET = 0.5  # of the nodes usually heard: with fewer, it is the network that is silent
+
+
+def service(X: Array) -> Service:
+    """When which node was in service: it sent readings, right or wrong."""
+    slots, nodes = X.shape
+    heard = np.zeros(slots, dtype=np.int64)
+
+    def silent(block: slice) -> Array:
+        lost: Array = np.isnan(X[block])
+        heard[block] = nodes - lost.sum(axis=1)
+        return lost
+
+    found = runs(silent, X.shape)
+    start, stop = found.start, found.stop
+    never = np.zeros(nodes, dtype=np.bool_)
+    whole = (start == 0) & (stop == slots)
+    never[found.node[whole]] = True
+    at_end = ((start == 0) | (stop == slots)) & ~whole
+    inside = (start > 0) & (stop < slots)
+    alive = heard >= QUIET * _usual(heard)
+    length = np.diff(np.concatenate([[0], np.cumsum(alive)])[np.stack([start, stop])], axis=0)[0]
+    within = length[inside]
+    longest = max(NEAR, LONGEST * slots)
+    usual = _quantile(within[within <= longest])
+    plausible = min(max(usual, NEAR, INSIDE * slots), longest)
+    known = within[within <= plausible]
+    end = min(max(1, known.max(initial=0)), max(NEAR, AT_END * slots))
+    out = (inside & (length > plausible)) | (at_end & (stop - start > end))
+    return Service(found.node[out], start[out], stop[out], never)
+
+
+def _usual(heard: Array) -> float:
+    """Nodes heard in a slot with any."""
+    some = heard[heard > 0]
+    return float(np.median(some)) if some.size else 0.0
+
+
+def _quantile(lengths: Array) -> float:
+    return float(np.quantile(lengths, USUAL, method="higher")) if lengths.size else 0.0
