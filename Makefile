@@ -1,10 +1,11 @@
 # Every target works on a fresh clone with Python >= 3.11, pip and make.
-PYTHON ?= python3
-VENV   := .venv
-BIN    := $(VENV)/bin
-STAMP  := $(VENV)/.setup-done
-BENCH  ?=
-DATA   ?= $(wildcard ../shared/data)
+PYTHON  ?= python3
+VENV    := .venv
+BIN     := $(VENV)/bin
+PACKAGE := $(VENV)/.package-done
+STAMP   := $(VENV)/.setup-done
+BENCH   ?=
+DATA    ?= $(wildcard ../shared/data)
 # Small matrices on shared machines: a second BLAS thread waits more than it works.
 export OPENBLAS_NUM_THREADS ?= 1
 export OMP_NUM_THREADS ?= 1
@@ -18,15 +19,19 @@ help:  ## show this list
 
 setup: $(STAMP)  ## make .venv: the package (editable), all extras, the test tools
 
-# pip comes first: the one that venv brings may be too old for --group.
-$(STAMP): pyproject.toml constraints.txt
+# What a user needs. pip comes first: the one that venv brings may be too old for --group.
+$(PACKAGE): pyproject.toml constraints.txt
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt --upgrade pip
-	$(BIN)/python -m pip install --quiet --constraint constraints.txt \
-	  --editable '.[sklearn,netcdf,dask,postgres,live]' --group dev
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable .
 	@touch $@
 
-demo: setup  ## a simulated network, recovered; its report opens
+$(STAMP): $(PACKAGE)
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt \
+	  --editable '.[sklearn,netcdf,paper,postgres]' --group dev
+	@touch $@
+
+demo: $(PACKAGE)  ## a simulated network, recovered; its report opens
 	$(BIN)/fieldmend demo
 
 # One process a core, a file of tests to each: what a file sets up, it sets up once.
