@@ -373,9 +373,10 @@ def test_new_slots_are_recovered_from_their_readings(net, automatic):
     assert error(field, net, NEW) < 0.2 * error(medians, net, NEW)
 
 
+@pytest.mark.parametrize("ordered", [True, False])
 @pytest.mark.parametrize("level", [0.5, 0.9])
-def test_intervals_of_new_slots_hold_what_they_promise(net, level):
-    model = FieldRecovery(level=level).fit(net.readings[TRAIN])
+def test_intervals_of_new_slots_hold_what_they_promise(net, level, ordered):
+    model = FieldRecovery(level=level, ordered=ordered).fit(net.readings[TRAIN])
     # An interval is for the reading that would have been made: noise included.
     clean = net.observed[NEW] & ~net.support[NEW]
     rng = np.random.default_rng(0)
@@ -384,3 +385,59 @@ def test_intervals_of_new_slots_hold_what_they_promise(net, level):
     lower, upper = model.predict_interval(X)
     inside = (lower <= net.readings[NEW]) & (net.readings[NEW] <= upper)
     assert abs(inside[hidden].mean() - level) < 0.08
+
+
+@pytest.fixture(scope="module")
+def smooth():
+    return fm.simulate.network(400, 12, field="temperature", noise=0.1, seed=5)
+
+
+def test_consecutive_slots_are_recovered_with_their_past_and_future(smooth):
+    train, new = smooth.readings[TRAIN], smooth.readings[NEW]
+    ordered = FieldRecovery().fit(train)
+    alone = FieldRecovery(ordered=False).fit(train)
+    np.testing.assert_array_equal(alone.estimate_, ordered.estimate_)
+    assert (ordered.ordered_, alone.ordered_) == (True, False)
+    field = ordered.transform(new)
+    np.testing.assert_array_equal(field, ordered.model_.apply(new).estimate)
+    assert error(field, smooth, NEW) < 0.6 * error(alone.transform(new), smooth, NEW)
+    assert ordered.score(new) > alone.score(new)
+    lower, upper = ordered.predict_interval(new)
+    np.testing.assert_array_equal(lower, ordered.model_.apply(new).lower)
+    assert (lower < upper).all()
+
+
+@pytest.mark.parametrize("kind", [np.float32, np.float64])
+def test_training_slots_are_not_recovered_twice(smooth, kind):
+    X = smooth.readings[TRAIN].astype(kind)
+    model = FieldRecovery()
+    out = model.fit_transform(X)
+    np.testing.assert_array_equal(out, model.estimate_)
+    np.testing.assert_array_equal(model.transform(X.copy()), model.estimate_)
+    np.testing.assert_array_equal(model.predict_interval(X)[1], model.upper_)
+    out[:] = 0
+    assert model.estimate_.any()
+    assert (model.transform(X[1:]) != model.estimate_[1:]).any()
+
+
+def test_where_the_order_is_not_used_no_slot_sees_another(smooth):
+    X = smooth.readings
+    for model in (FieldRecovery(ordered=False).fit(X[TRAIN]), FieldRecovery().fit(X[:30, :4])):
+        assert not model.ordered_
+        new = X[NEW, : model.n_features_in_]
+        turned = model.transform(new[::-1])[::-1]
+        np.testing.assert_allclose(turned, model.transform(new), rtol=1e-9)
+
+
+@pytest.mark.parametrize("kind", [FieldRecovery, LSDecomposition])
+def test_masked_readings_are_not_observed(smooth, kind):
+    X = smooth.readings[TRAIN]
+    hide = np.random.default_rng(0).random(X.shape) < 0.2
+    want = kind().fit(np.where(hide, nan, X))
+    wrong = np.ma.MaskedArray(np.where(hide, 1000.0, X), hide)
+    got = kind().fit(wrong)
+    np.testing.assert_array_equal(got.components_, want.components_)
+    np.testing.assert_array_equal(got.transform(wrong), want.transform(np.where(hide, nan, X)))
+    assert got.score(wrong) == want.score(np.where(hide, nan, X))
+    whole = np.ma.MaskedArray(np.arange(12).reshape(6, 2), np.eye(6, 2, dtype=bool))
+    assert np.isfinite(kind().fit(whole).transform(whole)).all()

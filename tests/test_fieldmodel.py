@@ -91,6 +91,20 @@ def test_new_slots_are_recovered_as_well_as_by_a_fit_on_everything(net, model):
     assert 0.8 < inside[lost].mean() < 0.98
 
 
+@pytest.mark.parametrize("sampling", [0.35, 0.6])
+def test_new_slots_of_a_rough_field_are_recovered_as_well(sampling):
+    """Slots that say nothing of each other, 4 % of the readings false."""
+    net = network(500, 24, field="low_rank", rank=3, noise=0.5, sampling=sampling, seed=10)
+    model = fm.FieldModel.fit(net.readings[:300])
+    assert model["value"].start == "slots"
+    out = model.apply(net.readings[300:])
+    refit = fm.decompose(net.readings, method="auto").estimate[300:]
+    lost, truth = net.lost[300:], net.truth[300:]
+    want = np.abs(refit - truth)[lost].mean()
+    assert np.abs(out.estimate - truth)[lost].mean() < 1.15 * want
+    assert ((out.sparse != 0) != net.support[300:]).mean() < 0.002
+
+
 def test_apply_is_pure(net, model):
     X = net.readings[300:]
     before = X.copy()

@@ -1,8 +1,9 @@
 """scikit-learn estimators: samples are slots, features are nodes, NaN is a reading that is missing.
 
-``fit`` runs :func:`fieldmend.decompose` and keeps the space the nodes span. ``transform`` fits each
-new slot against that space alone: a slot's coefficients, never the nodes' loadings, so slots can
-come one at a time, in any order, without a second decomposition.
+``fit`` runs :func:`fieldmend.decompose` and keeps what it learnt of the nodes. ``transform`` of
+``FieldRecovery`` applies the fitted model to slots that follow each other. Where slots stand alone
+(``LSDecomposition``, ``FieldRecovery(ordered=False)``), each is fitted against the space that the
+nodes span: they can come one at a time, in any order.
 """
 
 from fieldmend.estimators.field import FieldRecovery

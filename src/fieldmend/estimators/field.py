@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -11,9 +11,19 @@ from fieldmend.core.prox import Array, Mask
 from fieldmend.decomposition import decompose
 from fieldmend.estimators.nodespace import NodeSpace, noise_of, some_of, spectrum
 from fieldmend.estimators.slots import RejectingFit
+from fieldmend.field.auto import digest
+from fieldmend.field.fieldmodel import VALUE
+from fieldmend.field.fitted import Applied
 
 _QUIET = 1e-6  # the least noise, over the node's scale
-_FOLDS = 5  # hold-outs that the intervals are calibrated on
+_FOLDS = 5  # hold-outs that the intervals of slots alone are calibrated on
+_FEW = 60  # hidden readings below which nothing is said of the order of slots
+
+
+class _Bounded(NamedTuple):
+    estimate: Array
+    lower: Array
+    upper: Array
 
 
 class FieldRecovery(NodeSpace):
@@ -21,14 +31,17 @@ class FieldRecovery(NodeSpace):
 
     `fit` recovers the training slots with the field model (``method="auto"`` of
     :func:`fieldmend.decompose`): `estimate_`, with `lower_` and `upper_`, uses each node's own past
-    and future as well as its companions. `transform` is for slots that stand alone: it fits each
-    against the learnt nodes, so slots can come in any order, one at a time; where order in time is
-    known, :func:`fieldmend.recover` on the whole record is closer.
+    and future as well as its companions. `transform` applies the same model (`model_`, a
+    :class:`fieldmend.FieldModel`) to other slots that follow each other; the training record itself
+    gets `estimate_`, so `fit_transform` does. With ``ordered=False`` each slot stands alone: it
+    is fitted against the learnt nodes, and slots can come in any order, one at a time.
 
     Parameters
     ----------
     level
         Of the intervals.
+    ordered
+        The rows given to `transform` are consecutive slots, in order of time.
     random_state
         An integer is the `seed` of :func:`fieldmend.decompose`.
 
@@ -46,6 +59,11 @@ class FieldRecovery(NodeSpace):
         Distance of the training readings that were judged false from the field; zero elsewhere.
     noise_
         Usual distance of a node's readings from the common field, in the units of X.
+    ordered_
+        Whether `transform` uses the order of slots: not if it was told otherwise, nor after a
+        `fit` to so little that nothing can be said of it (fewer than 60 hidden readings).
+    model_
+        The fitted :class:`fieldmend.FieldModel`: to save, to apply, to follow live readings.
     choice_
         What the method found and chose, in words.
     rank_, gap_
@@ -66,8 +84,9 @@ class FieldRecovery(NodeSpace):
     True
     """
 
-    def __init__(self, *, level: float = 0.9, random_state: Any = 0) -> None:
+    def __init__(self, *, level: float = 0.9, ordered: bool = True, random_state: Any = 0) -> None:
         self.level = level
+        self.ordered = ordered
         self.random_state = random_state
 
     def fit(self, X: Any, y: Any = None) -> Self:
@@ -93,13 +112,35 @@ class FieldRecovery(NodeSpace):
         self.center_ = out.scaling.center + out.scaling.scale * mean
         quiet = np.maximum(self.noise_ / self.scale_, _QUIET)
         self._slot_fit = RejectingFit(self.components_.T, len(X) / self.singular_values_**2, quiet)
-        self._reach = self._calibrated(X, (out.sparse == 0) & ~np.isnan(X), seed)
+        assert out.model is not None
+        assert out.holdout is not None
+        self.model_ = out.model
+        self.ordered_ = bool(self.ordered) and len(out.holdout.truth) >= _FEW
+        if not self.ordered_:
+            self._reach = self._calibrated(X, (out.sparse == 0) & ~np.isnan(X), seed)
         return self
+
+    def fit_transform(self, X: Any, y: Any = None, **fit_params: Any) -> Any:
+        """Recover the training slots: `estimate_`, where their order is used.
+
+        Parameters
+        ----------
+        X, y
+            As for `fit`.
+        **fit_params
+            Not used; there for pipelines.
+
+        Returns
+        -------
+        Slots × nodes, in the units and the precision of X.
+        """
+        return super().fit_transform(X, y, **fit_params)
 
     def predict_interval(self, X: Any) -> tuple[Array, Array]:
         """The interval of the reading at every entry of these slots, at `level`.
 
-        Calibrated on training readings that were hidden at random from slots standing alone.
+        Calibrated on training readings that were hidden: in runs like the real gaps, or where slots
+        stand alone, at random.
 
         Parameters
         ----------
@@ -114,9 +155,24 @@ class FieldRecovery(NodeSpace):
         check_is_fitted(self)
         X = self._validated(X, reset=False)
         seen = ~np.isnan(X)
+        if self.ordered_:
+            out = self._applied(X, seen)
+            return out.lower.copy(), out.upper.copy()
         field = self._field(X, seen)
         half = self._reach * self._doubt(seen)
         return (field - half).astype(X.dtype), (field + half).astype(X.dtype)
+
+    def _field(self, X: Array, O: Mask) -> Array:
+        """The field at every entry, from the entries O of X."""
+        return self._applied(X, O).estimate.copy() if self.ordered_ else super()._field(X, O)
+
+    def _applied(self, X: Array, O: Mask) -> _Bounded:
+        """The model on consecutive slots; the record that it was fitted on is known already."""
+        if self.model_[VALUE].fitted_on.sha256 == digest(X, O):
+            known: tuple[Any, Any, Any] = (self.estimate_, self.lower_, self.upper_)
+            return _Bounded(*known)
+        out: Applied = self.model_.apply(X, O)
+        return _Bounded(out.estimate, out.lower, out.upper)
 
     def _doubt(self, seen: Mask) -> Array:
         """Standard deviation of a reading about the fit of its slot, from what the slot has."""
@@ -133,7 +189,7 @@ class FieldRecovery(NodeSpace):
             hidden = some_of(used, np.random.default_rng([seed, fold]))
             seen = ~np.isnan(X) & ~hidden
             with np.errstate(over="ignore", invalid="ignore"):
-                z = np.abs(X - self._field(X, seen)) / self._doubt(seen)
+                z = np.abs(X - super()._field(X, seen)) / self._doubt(seen)
             found.append(z[hidden])
         every = np.concatenate(found)
         rank = min(1.0, self.level * (1 + 1 / every.size))

@@ -47,7 +47,7 @@ class NodeSpace(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         Parameters
         ----------
         X
-            Readings, slots × nodes, NaN = not observed, nodes as in `fit`.
+            Readings, slots × nodes, NaN or masked = not observed, nodes as in `fit`.
 
         Returns
         -------
@@ -89,6 +89,8 @@ class NodeSpace(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         return 1.0 - missed / spread
 
     def _validated(self, X: Any, *, reset: bool) -> Array:
+        if isinstance(X, np.ma.MaskedArray):  # scikit-learn would drop the mask
+            X = np.ma.filled(X.astype(np.result_type(X.dtype, np.float32)), np.nan)
         checked: Array = validate_data(
             self,
             X,

@@ -202,6 +202,20 @@ def follow(field: Field, data: Data, *, tol: float, most: int) -> Field:
     return replace(field, factors=factors, deviation=np.zeros_like(start))
 
 
+def slot_by_slot(field: Field, data: Data, weight: Array) -> Field:
+    """Factors of each slot from its own readings alone, each with a weight from 0 to 1.
+
+    Exact where nothing lasts over time. O(T·N·r²).
+    """
+    r = field.rank
+    weight = weight * data.used / (field.nodes.spread + field.nodes.noise)[:, None]
+    outer = (field.loadings[:, :, None] * field.loadings[:, None, :]).reshape(-1, r * r)
+    systems = (weight.T @ outer).reshape(-1, r, r) + np.eye(r)
+    target = (weight * (data.readings - field.level[:, None])).T @ field.loadings
+    factors = np.linalg.solve(systems, target[:, :, None])[:, :, 0].T
+    return replace(field, factors=factors, deviation=np.zeros_like(factors))
+
+
 def _system(field: Field, data: Data) -> FactorSystem:
     chains = Chains(field.nodes, data.used, data.links)
     return FactorSystem(field.loadings, field.phi, chains)
