@@ -8,9 +8,6 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from fieldmend.faults.stretches import Array
-from fieldmend.quantities import Tests
-
-ALL = Tests()
 
 
 @dataclass(frozen=True)
@@ -34,8 +31,6 @@ class Context:
     usual
         Least distance from the field that counts as usual. A method that follows the readings
         closely passes its typical error at hidden readings.
-    tests
-        Which tests make sense for what is measured; all of them, if nobody says.
     """
 
     nodes: Sequence[str] = ()
@@ -46,7 +41,6 @@ class Context:
     unit: str = ""
     companions: Mapping[str, Array] = field(default_factory=dict)
     usual: float = 0.0
-    tests: Tests = ALL
 
 
 @dataclass(frozen=True)

@@ -74,12 +74,8 @@ def persistent(X: Any, context: Context | None = None) -> Mask:
     found = np.zeros(values.shape, dtype=np.bool_)
     if values.shape[0] == 0 or values.shape[1] < FEWEST_NODES:
         return found
-    if context.tests.stuck:
-        found |= stuck(values)
-    if context.tests.noisy:
-        found |= noisy(values)
-    if not context.tests.drift:
-        return np.asarray(found & observed, dtype=np.bool_)
+    found |= stuck(values)
+    found |= noisy(values)
     found |= displaced(values, found)
     gone = runaway(values, found, context)
     found |= gone

@@ -13,13 +13,11 @@ from fieldmend.core import engine
 from fieldmend.core.engine import blocks
 from fieldmend.flags import Flag
 from fieldmend.grid import Array, Grid
-from fieldmend.quantities import Quantity
 from fieldmend.recovery import notes
 from fieldmend.recovery.extrapolating import margin, widen
 from fieldmend.recovery.filling import Given
 from fieldmend.recovery.joint import helps
 from fieldmend.recovery.judging import medians, outside
-from fieldmend.recovery.quantity import passed_through, solver_of
 from fieldmend.recovery.service import service
 from fieldmend.recovery.sinks import Arrays
 from fieldmend.recovery.solving import Afresh, field_of
@@ -41,18 +39,10 @@ Share = Callable[[float], object]
 
 
 def recover_condition(
-    grid: Grid,
-    name: str,
-    quantity: Quantity,
-    options: Options,
-    storage: Storage,
-    *,
-    say: Share = lambda _: None,
+    grid: Grid, name: str, options: Options, storage: Storage, say: Share = lambda _: None
 ) -> Recovered:
-    """Recover one condition of a grid as what it is."""
+    """Recover one condition of a grid."""
     X = grid.values[name]
-    if not quantity.measured:
-        return passed_through(grid, name, quantity, storage)
     known = witnesses(X, options.limits.get(name))
     life = replace(service(X), never=~known.heard)
     if not known.heard.any():
@@ -68,8 +58,7 @@ def recover_condition(
         options=options,
         known=known,
         level=np.zeros(X.shape[1]) if len(plan) == 1 else _levels(X, options.limits.get(name)),
-        solver=solver_of(quantity, Afresh(options), X, options),
-        quantity=quantity,
+        solver=Afresh(options),
     )
     choices: list[str] = []
     if options.joint and len(grid.values) > 1:
@@ -85,7 +74,7 @@ def recover_condition(
     engine.each(partial(recover_window, setting=setting), pieces(), put)
     if options.extrapolate and sink.lower is not None and sink.upper is not None:
         wide = margin(_middle(pieces()), setting, sink.estimate, sink.flag)
-        widen((sink.lower, sink.upper), sink.estimate, X, life, wide, quantity=quantity)
+        widen((sink.lower, sink.upper), sink.estimate, X, life, wide)
     given = Given(
         options.replace, options.extrapolate, options.longest(grid.slot), options.widest(name)
     )

@@ -12,8 +12,8 @@ from fieldmend.errors import InputError
 from fieldmend.grid import Grid
 from fieldmend.quantities import identify_all
 from fieldmend.records import Records, read
-from fieldmend.recovery.condition import recover_condition
 from fieldmend.recovery.options import check_slot
+from fieldmend.recovery.quantity import recover_quantity
 from fieldmend.recovery.recovery import Recovery
 from fieldmend.recovery.storage import Storage
 from fieldmend.result.frames import BACKENDS
@@ -139,7 +139,7 @@ def recover(  # noqa: PLR0913 - the options of the main job, keyword-only
                 say(f"recovering {shown(name)}", 0.2 + 0.8 * (i + share) / len(grid.values))
 
             part(0.0)
-            done[name] = recover_condition(grid, name, quantities[name], options, storage, say=part)
+            done[name] = recover_quantity(grid, name, quantities[name], options, storage, say=part)
     except BaseException:
         storage.clear()
         raise

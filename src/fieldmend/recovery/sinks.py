@@ -11,7 +11,6 @@ from fieldmend.core.engine import blocks
 from fieldmend.faults import Episode
 from fieldmend.flags import BAD, Flag
 from fieldmend.grid import Array
-from fieldmend.quantities import circle
 from fieldmend.recovery.filling import Given, emptied, replaced
 from fieldmend.recovery.holdout import merged
 from fieldmend.recovery.judging import medians
@@ -56,29 +55,7 @@ class Arrays:
         )
         self.solved.append(small)
 
-    @property
-    def turn(self) -> float:
-        """Length of the circle of an angle, else 0."""
-        return self.setting.quantity.period
-
     def _blend(self, window: Window, solved: Solved) -> None:
-        if self.turn and window.first > window.start:
-            # Between 359 and 1 lies 0, not 180: both windows on the same turn where they meet.
-            meet = slice(window.first - window.fade, window.first + window.fade)
-            band = slice(meet.start - window.start, meet.stop - window.start)
-            shift = np.zeros(solved.estimate.shape)
-            there = solved.estimate[band]
-            shift[band] = circle.near(there, self.estimate[meet], self.turn) - there
-            self._blend_ends(window, _shifted(solved, shift))
-            on_it = circle.first_turn(self.estimate[meet], self.turn, self.setting.quantity.start)
-            back = on_it - self.estimate[meet]
-            for end in (self.estimate, self.lower, self.upper):
-                if end is not None:
-                    end[meet] += back
-        else:
-            self._blend_ends(window, solved)
-
-    def _blend_ends(self, window: Window, solved: Solved) -> None:
         window.blend(self.estimate, solved.estimate)
         if solved.lower is None or solved.upper is None:
             return
@@ -127,7 +104,6 @@ class Arrays:
             notes=(*said, *notes),
             service=service,
             replaced=taken,
-            quantity=self.setting.quantity,
         )
 
     def _choices(self, more: Iterable[str]) -> Iterator[str]:
@@ -141,16 +117,9 @@ class Arrays:
         for block in blocks(*self.observed.shape):
             off = np.isin(self.flag[block], BAD)
             with np.errstate(over="ignore", invalid="ignore"):  # 1e308 − (−1e308)
-                beside = circle.near(self.observed[block], self.estimate[block], self.turn)
-                distance = np.clip(beside - self.estimate[block], -largest, largest)
+                distance = np.clip(self.observed[block] - self.estimate[block], -largest, largest)
             out[block] = np.where(off, distance, 0.0)
         return out
-
-
-def _shifted(solved: Solved, shift: Array) -> Solved:
-    ends = (None if end is None else end + shift for end in (solved.lower, solved.upper))
-    lower, upper = ends
-    return replace(solved, estimate=solved.estimate + shift, lower=lower, upper=upper)
 
 
 def worst_gap(gaps: Iterable[float]) -> float:

@@ -13,7 +13,6 @@ from fieldmend.decomposition import ConvergenceWarning, Decomposition, decompose
 from fieldmend.grid import Array
 from fieldmend.methods import METHODS
 from fieldmend.metrics import interpolate
-from fieldmend.quantities import circle
 from fieldmend.recovery.holdout import LARGEST, hide, scored
 from fieldmend.recovery.judging import comparable
 from fieldmend.recovery.windows import Window
@@ -148,50 +147,31 @@ def typical_error(solved: Solved) -> float:
 
 
 def score(
-    passed: Array,
-    solved: Solved,
-    solver: Solver,
-    window: Window,
-    seed: int,
-    *,
-    turn: float = 0.0,
+    passed: Array, solved: Solved, solver: Solver, window: Window, seed: int
 ) -> Holdout | None:
     """How far off the estimate is at readings that passed and were hidden.
 
     A method that hid readings itself is taken at its word; another is run once more without them.
-    `turn` is the length of the circle of an angle.
     """
     heard = ~np.isnan(passed).all(axis=0)
     if solved.method == "line" or not heard.any():
         return None
     passed = passed[:, heard]
     if solved.holdout is not None:
-        return _own_score(passed, solved, turn)
+        return _own_score(passed, solved)
     hidden = hide(passed, seed)
     if not hidden.any():
         return None
     left = np.where(hidden, np.nan, passed)
     estimate, lower, upper = solver.hidden(left, window, np.flatnonzero(heard))
-    found = scored(*_straight(passed, hidden, estimate, turn))
+    found = scored(passed, hidden, estimate)
     if lower is None or upper is None:
         return found
-    passed = circle.near(passed, estimate, turn)
     inside = (lower <= passed) & (passed <= upper)
     return replace(found, covered=float(np.mean(inside[hidden])))
 
 
-def _straight(
-    readings: Array, hidden: Array, estimate: Array, turn: float
-) -> tuple[Array, Array, Array]:
-    """Angles on turns on which differences are the shortest way, lines between readings too."""
-    if not turn:
-        return readings, hidden, estimate
-    seen = circle.continuous(np.where(hidden, np.nan, readings), turn)
-    whole = np.where(hidden, circle.near(readings, interpolate(seen), turn), seen)
-    return whole, hidden, circle.near(estimate, whole, turn)
-
-
-def _own_score(passed: Array, solved: Solved, turn: float) -> Holdout | None:
+def _own_score(passed: Array, solved: Solved) -> Holdout | None:
     own = solved.holdout
     large = np.asarray((np.abs(passed) > LARGEST).any(axis=0))[own.columns]
     large |= np.abs(own.truth) > LARGEST
@@ -204,7 +184,7 @@ def _own_score(passed: Array, solved: Solved, turn: float) -> Holdout | None:
     hidden[own.rows, own.columns] = True
     readings[own.rows, own.columns] = own.truth
     estimate[own.rows, own.columns] = own.estimate
-    found = scored(*_straight(readings, hidden, estimate, turn))
+    found = scored(readings, hidden, estimate)
     inside = (own.lower <= own.truth) & (own.truth <= own.upper)
     return Holdout(found.method, found.line, float(np.mean(inside)))
 

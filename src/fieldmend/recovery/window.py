@@ -10,17 +10,13 @@ import numpy as np
 from fieldmend import faults
 from fieldmend.faults import Episode
 from fieldmend.grid import Array
-from fieldmend.quantities import Kind, Quantity, circle
 from fieldmend.recovery.joint import heard_columns
 from fieldmend.recovery.judging import flags, judgeable, outside, usual_distance
-from fieldmend.recovery.quantity import at_rest, on_its_scale
 from fieldmend.recovery.solving import Solved, Solver, score, suspicious, typical_error
 from fieldmend.recovery.windows import Window
 from fieldmend.recovery.witnesses import Witnesses
 from fieldmend.result.holdout import Holdout
 from fieldmend.result.options import Options
-
-LINEAR = Quantity(Kind.LINEAR)
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,7 +36,6 @@ class Setting:
     known: Witnesses
     level: Array
     solver: Solver
-    quantity: Quantity = LINEAR
     together: bool = False
 
     @property
@@ -93,9 +88,7 @@ def evidence(piece: Piece, setting: Setting) -> Evidence:
     failed = outside(X, setting.limits)
     readings = np.where(failed, np.nan, X) if failed.any() else X
     with np.errstate(over="ignore", invalid="ignore"):  # a node may send 1e308
-        seen = on_its_scale(readings, setting.solver)
-        lasting = faults.persistent(seen, _context(piece, setting))
-        lasting &= ~at_rest(readings, setting.quantity)
+        lasting = faults.persistent(readings, _context(piece, setting))
     return Evidence(readings, failed, lasting)
 
 
@@ -129,30 +122,21 @@ def recover_window(piece: Piece, setting: Setting) -> WindowResult:
     solved = setting.solver(believed, piece.window, setting.known, setting.level, company)
     seen = ~np.isnan(piece.readings)
     judged = judgeable(seen & ~given.failed, setting.known)
-    suspect = given.lasting & judged
-    if setting.quantity.tests.spikes:
-        suspect |= suspicious(believed, solved) & judged
-    turn = setting.quantity.period  # an angle is held against the estimate on the nearest turn
+    suspect = (suspicious(believed, solved) | given.lasting) & judged
     usual = typical_error(solved)
     context = replace(_context(piece, setting), usual=usual)
     with np.errstate(over="ignore", invalid="ignore"):
         found = faults.classify(
-            circle.near(given.readings, solved.estimate, turn),
-            solved.estimate,
-            suspect,
-            context,
-            persistent=given.lasting,
+            given.readings, solved.estimate, suspect, context, persistent=given.lasting
         )
     scored = None
     if piece.seed is not None:
         passed = np.where(suspect, np.nan, believed)
-        scored = score(passed, solved, setting.solver, piece.window, piece.seed, turn=turn)
+        scored = score(passed, solved, setting.solver, piece.window, piece.seed)
     return WindowResult(
         solved,
         flags(seen, judged, suspect, given.failed),
-        np.maximum(
-            usual_distance(circle.near(believed, solved.estimate, turn), solved.estimate), usual
-        ),
+        np.maximum(usual_distance(believed, solved.estimate), usual),
         tuple(found),
         scored,
     )
@@ -167,5 +151,4 @@ def _context(piece: Piece, setting: Setting) -> faults.Context:
         unit=setting.unit,
         places=setting.places,
         companions=piece.others,
-        tests=setting.quantity.tests,
     )

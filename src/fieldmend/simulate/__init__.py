@@ -15,21 +15,12 @@ from fieldmend.simulate.fields import (
 )
 from fieldmend.simulate.loss import LOSSES, observe
 from fieldmend.simulate.networks import Network, network
-from fieldmend.simulate.quantities import (
-    QUANTITIES,
-    direction_field,
-    humidity_field,
-    meter_field,
-    rain_field,
-    skewed_field,
-)
 
 __all__ = [
     "CLIMATES",
     "DEPLOYMENTS",
     "FAULTS",
     "LOSSES",
-    "QUANTITIES",
     "Climate",
     "Corruption",
     "Deployment",
@@ -37,12 +28,7 @@ __all__ = [
     "climate_field",
     "corrupt",
     "deployment",
-    "direction_field",
-    "humidity_field",
     "low_rank",
-    "meter_field",
     "network",
     "observe",
-    "rain_field",
-    "skewed_field",
 ]
