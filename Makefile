@@ -5,6 +5,7 @@ BIN     := $(VENV)/bin
 PACKAGE := $(VENV)/.package-done
 STAMP   := $(VENV)/.setup-done
 BENCH   ?=
+MUTANTS ?= 30
 DATA    ?= $(wildcard ../shared/data)
 # Small matrices on shared machines: a second BLAS thread waits more than it works.
 export OPENBLAS_NUM_THREADS ?= 1
@@ -70,8 +71,10 @@ bench: setup  ## speed and accuracy beside peers (BENCH='...' is handed to bench
 bench-accuracy: setup  ## errors, detection and coverage beside peers
 	$(BIN)/python benchmarks/accuracy.py $(BENCH)
 
-check-long: setup  ## the tests that take minutes
+check-long: setup  ## the tests that take minutes; do the tests bite? (MUTANTS=30 of each package)
 	$(BIN)/python -m pytest -m long --log-cli-level=INFO $(PYTEST)
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --group mutation
+	$(BIN)/python tests/mutation.py --mutants $(MUTANTS)
 
 clean:  ## remove what the tools wrote, .venv included
 	rm -rf $(VENV) build dist docs/_build htmlcov .coverage .hypothesis .import_linter_cache \
