@@ -43,11 +43,12 @@ test: lint  ## lint, then all tests but the long ones (PYTEST='-k prox' to choos
 coverage: setup  ## the same tests, with the lines and branches they miss
 	$(BIN)/python -m pytest --cov $(PYTEST)
 
-lint: setup  ## style, types, import direction, repository checklist
+lint: setup  ## style, types, import direction, docstrings, repository checklist
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-logo
+	$(BIN)/python docs/docstrings.py
 	$(BIN)/sp-repo-review . --show err
 
 docs: setup  ## the pages as HTML, in docs/_build/html

@@ -21,24 +21,61 @@ from fieldmend.methods import METHODS, Method, Recovered, Solved, Task, debiased
 
 
 class ConvergenceWarning(UserWarning):
-    """A limit was reached before the tolerance; the message says what to try."""
+    """A limit was reached before the tolerance; the message says what to try.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> import fieldmend as fm
+    >>> net = fm.simulate.network(slots=60, nodes=8, seed=1)
+    >>> with warnings.catch_warnings(record=True) as said:
+    ...     warnings.simplefilter("always")
+    ...     out = fm.decompose(net.readings, max_iter=1)
+    >>> said[0].category.__name__, out.status
+    ('ConvergenceWarning', <Status.ITERATION_LIMIT: 'iteration limit'>)
+    """
 
 
 @dataclass(frozen=True, repr=False)
 class Decomposition:
     """The recovered field, the anomalies, and the proof of how good they are.
 
-    ``estimate`` is the field at every entry, ``low_rank`` the matrix L (the same for the low-rank
-    methods), ``sparse`` the anomalies S: exactly zero where nothing was observed. ``gap`` is the
-    certified relative duality gap: the optimal objective is at least ``objective·(1 − gap)``;
-    it is NaN for ``srmf``, ``oracle`` and ``auto``, which have none. ``objective``, ``lam`` and
-    ``mu`` belong to the scaled problem.
+    Attributes
+    ----------
+    estimate
+        The field at every entry: ``low_rank``; for ``auto`` plus each node's own departure.
+    low_rank
+        The matrix L.
+    sparse
+        The anomalies S: exactly zero where nothing was observed.
+    rank
+        Of ``low_rank``.
+    gap
+        The certified relative duality gap: the optimal objective is at least
+        ``objective·(1 − gap)``. NaN for ``srmf``, ``oracle`` and ``auto``, which have none.
+    objective, lam, mu
+        Of the scaled problem.
+    iterations, status, trace
+        How many steps, how they ended, and an :class:`Iteration` for each.
+    method
+        Its name.
+    scaling, factors
+        What was removed from each node and divided by; L as the product of two thin matrices.
+    lower, upper
+        Of ``auto``, else None: bounds of the reading that would have been made at each place.
+    holdout
+        Of ``auto``: hidden readings with their estimates and bounds.
+    choice
+        Of ``auto``: what was chosen and why, in a sentence.
+    model
+        Of ``auto``: the fitted :class:`FieldModel`, for other slots of the same nodes.
 
-    Only ``auto`` fills the rest: ``lower`` and ``upper`` bound the reading that would have been
-    made at each place, ``holdout`` holds hidden readings with their estimates and bounds,
-    ``choice`` says in a sentence what was chosen and why, ``model`` is the fitted
-    :class:`FieldModel`, for other slots of the same nodes; its ``estimate`` is the common field
-    ``low_rank`` plus each node's own departure.
+    Examples
+    --------
+    >>> import fieldmend as fm
+    >>> out = fm.decompose(fm.simulate.network(slots=60, nodes=8, seed=1).readings)
+    >>> out.method, out.estimate.shape, out.gap < 1e-6
+    ('ls', (60, 8), True)
     """
 
     estimate: Array
@@ -138,6 +175,21 @@ def decompose(  # noqa: PLR0913  (the options are the public contract)
         Called with every :class:`Iteration`.
     warm_start
         An earlier result on readings of the same shape.
+    **options
+        Those of one method, named above; what a method has no use for is refused by name.
+
+    Returns
+    -------
+    Decomposition
+
+    Raises
+    ------
+    ValueError
+        For readings that are no slots × nodes of numbers, and options that cannot be.
+
+    Notes
+    -----
+    ``ls``: O(T·N·r) an iteration and about three times the memory of X, results included.
 
     Examples
     --------
@@ -148,10 +200,6 @@ def decompose(  # noqa: PLR0913  (the options are the public contract)
     (<Status.CONVERGED: 'converged'>, True)
     >>> bool((out.sparse[~net.observed] == 0).all())
     True
-
-    Notes
-    -----
-    ``ls``: O(T·N·r) an iteration and about three times the memory of X, results included.
     """
     row = _row(method, options, debias=debias)
     numbers = {"lam": lam, "mu": mu, "delta": delta, "tol": tol}

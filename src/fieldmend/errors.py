@@ -18,6 +18,11 @@ class InputError(ValueError):
         The line (text) or row (tables) in it, from 1.
     hint : str, optional
         What to try.
+
+    Examples
+    --------
+    >>> print(InputError("no number", file="a.csv", line=7, hint="Try missing="))
+    a.csv, line 7: no number. Try missing=
     """
 
     def __init__(

@@ -91,6 +91,14 @@ class Grid:
     units : dict
         Condition → unit, where it is known.
     origin : Origin
+        Files, counts, notes and warnings; empty for a grid that was not read.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> hours = 3_600_000_000 * np.arange(3)
+    >>> Grid({"t": np.zeros((3, 2))}, ("a", "b"), hours, 3_600_000_000).shape
+    (3, 2)
     """
 
     values: dict[str, Array]
@@ -119,7 +127,29 @@ class Grid:
         start: str = "1970-01-01",
         slot_seconds: float = 300.0,
     ) -> "Grid":
-        """A grid of one condition from a plain array, slots × nodes, NaN = not observed.
+        """A grid of one condition from a plain array.
+
+        Parameters
+        ----------
+        readings
+            Slots × nodes, NaN = not observed.
+        condition, unit
+            What was measured, and in what.
+        nodes
+            Their names; 1, 2, … if not given.
+        start
+            Where the first slot begins, UTC.
+        slot_seconds
+            Length of a slot.
+
+        Returns
+        -------
+        Grid
+
+        Raises
+        ------
+        ValueError
+            For what is no slots × nodes.
 
         Examples
         --------

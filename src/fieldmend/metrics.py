@@ -20,9 +20,14 @@ GAP_STARTS = (1, 2, 4, 8, 16, 32)
 
 @dataclass(frozen=True)
 class GapErrors:
-    """Errors at lost readings in gaps of `shortest` to `longest` slots (None: no end).
+    """Errors at lost readings in gaps of some lengths.
 
-    `count`, `mae`, `rmse` and `skill` are as in `HiddenErrors`.
+    Attributes
+    ----------
+    shortest, longest
+        Of the gaps, in slots; None: no end.
+    count, mae, rmse, skill
+        As in `HiddenErrors`.
     """
 
     shortest: int
@@ -95,6 +100,11 @@ def nse(estimate: FloatArray, truth: FloatArray, where: BoolArray | None = None)
     -------
     float
 
+    Raises
+    ------
+    ValueError
+        If the truth is zero at every scored entry, or shapes differ.
+
     Notes
     -----
     Not centred: data far from zero, such as pressure in hPa, look perfect. See `hidden_errors`.
@@ -129,6 +139,11 @@ def interpolate(readings: FloatArray) -> FloatArray:
     ndarray
         Slots × nodes without NaN. A node without any reading gets the median over the other nodes'
         lines at each slot.
+
+    Raises
+    ------
+    ValueError
+        For what is no slots × nodes with a reading in it.
 
     Notes
     -----
@@ -181,6 +196,11 @@ def hidden_errors(
     -------
     HiddenErrors
 
+    Raises
+    ------
+    ValueError
+        If there is nothing to score, or shapes differ.
+
     Notes
     -----
     Time and memory O(TN).
@@ -223,6 +243,11 @@ def detection(flagged: BoolArray, truth: BoolArray, where: BoolArray | None = No
     Returns
     -------
     Detection
+
+    Raises
+    ------
+    ValueError
+        For what are not two masks of one shape.
 
     Examples
     --------

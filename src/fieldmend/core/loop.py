@@ -17,7 +17,13 @@ import numpy as np
 
 
 class Status(StrEnum):
-    """How a solve ended; ``advice`` says what to try next."""
+    """How a solve ended; ``advice`` says what to try next.
+
+    Examples
+    --------
+    >>> Status.TIME_LIMIT.advice.split(":")[0]
+    'The time limit came before the tolerance'
+    """
 
     CONVERGED = "converged"
     ITERATION_LIMIT = "iteration limit"

@@ -23,6 +23,11 @@ def recovery_bound(n: int, p: float, delta: float) -> float:
     -------
     float
 
+    Raises
+    ------
+    ValueError
+        For n below 1, p outside (0, 1], or a δ that is negative.
+
     Notes
     -----
     Errata of the statement and its proof in the appendix, "Proof of Theorem 1":

@@ -14,7 +14,15 @@ IntArray = NDArray[np.int64]
 
 @dataclass(frozen=True)
 class Ecdf:
-    """Empirical distribution: `shares[i]` of the sample is at most `values[i]`; these rise."""
+    """Empirical distribution of a sample.
+
+    Attributes
+    ----------
+    values
+        What the sample holds, rising.
+    shares
+        Of the sample: ``shares[i]`` is at most ``values[i]``.
+    """
 
     values: FloatArray
     shares: FloatArray
@@ -52,6 +60,11 @@ def ecdf(values: FloatArray) -> Ecdf:
     Returns
     -------
     Ecdf
+
+    Raises
+    ------
+    ValueError
+        For an empty sample, or one with NaN.
 
     Examples
     --------

@@ -70,6 +70,11 @@ def singular_energy(X: FloatArray, *, squared: bool = False) -> FloatArray:
     ndarray
         m shares, rising to 1.
 
+    Raises
+    ------
+    ValueError
+        For a matrix of zeros, or one with NaN or infinite entries.
+
     Notes
     -----
     Erratum: Section V calls one minus the plain sum the relative error of the best rank-k
@@ -107,6 +112,11 @@ def values_for_energy(X: FloatArray, *, share: float = 0.9, squared: bool = Fals
     -------
     EnergyRank
 
+    Raises
+    ------
+    ValueError
+        For a share outside (0, 1].
+
     Examples
     --------
     >>> values_for_energy(np.diag([8.0, 1.0, 1.0, 0.0]), share=0.85)
@@ -141,6 +151,11 @@ def incoherence(
     Returns
     -------
     Incoherence
+
+    Raises
+    ------
+    ValueError
+        If L has not that many singular vectors.
 
     Notes
     -----

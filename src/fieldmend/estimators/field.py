@@ -98,6 +98,17 @@ class FieldRecovery(NodeSpace):
             Readings, slots × nodes in order of time, NaN = not observed.
         y
             Not used; there for pipelines.
+
+        Returns
+        -------
+        self
+
+        Examples
+        --------
+        >>> import fieldmend as fm
+        >>> net = fm.simulate.network(slots=60, nodes=8, seed=1)
+        >>> fm.FieldRecovery().fit(net.readings).rank_ > 0
+        True
         """
         X = self._validated(X, reset=True)
         seed = self._seed()
@@ -133,6 +144,13 @@ class FieldRecovery(NodeSpace):
         Returns
         -------
         Slots × nodes, in the units and the precision of X.
+
+        Examples
+        --------
+        >>> import fieldmend as fm
+        >>> net = fm.simulate.network(slots=60, nodes=8, seed=1)
+        >>> fm.FieldRecovery().fit_transform(net.readings).shape
+        (60, 8)
         """
         return super().fit_transform(X, y, **fit_params)
 
@@ -151,6 +169,15 @@ class FieldRecovery(NodeSpace):
         -------
         lower, upper
             Slots × nodes.
+
+        Examples
+        --------
+        >>> import fieldmend as fm
+        >>> net = fm.simulate.network(slots=60, nodes=8, seed=1)
+        >>> model = fm.FieldRecovery().fit(net.readings)
+        >>> lower, upper = model.predict_interval(net.readings)
+        >>> bool((lower <= upper).all())
+        True
         """
         check_is_fitted(self)
         X = self._validated(X, reset=False)

@@ -116,6 +116,17 @@ class LSDecomposition(NodeSpace):
             Readings, slots × nodes, NaN = not observed.
         y
             Not used; there for pipelines.
+
+        Returns
+        -------
+        self
+
+        Examples
+        --------
+        >>> import fieldmend as fm
+        >>> net = fm.simulate.network(slots=60, nodes=8, seed=1)
+        >>> fm.LSDecomposition().fit(net.readings).rank_ > 0
+        True
         """
         X = self._validated(X, reset=True)
         out = decompose(

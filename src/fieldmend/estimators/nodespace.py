@@ -52,6 +52,14 @@ class NodeSpace(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         Returns
         -------
         Slots × nodes, in the units and the precision of X.
+
+        Examples
+        --------
+        >>> import fieldmend as fm
+        >>> net = fm.simulate.network(slots=60, nodes=8, seed=1)
+        >>> model = fm.LSDecomposition().fit(net.readings[:40])
+        >>> model.transform(net.readings[40:]).shape
+        (20, 8)
         """
         check_is_fitted(self)
         X = self._validated(X, reset=False)
@@ -75,6 +83,17 @@ class NodeSpace(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
             Readings, slots × nodes, NaN = not observed, nodes as in `fit`.
         y
             Not used; there for pipelines.
+
+        Returns
+        -------
+        float
+
+        Examples
+        --------
+        >>> import fieldmend as fm
+        >>> net = fm.simulate.network(slots=200, nodes=20, seed=1)
+        >>> fm.LSDecomposition(debias=True).fit(net.readings).score(net.readings) > 0.5
+        True
         """
         check_is_fitted(self)
         X = self._validated(X, reset=False)

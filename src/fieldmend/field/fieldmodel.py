@@ -70,7 +70,27 @@ class FieldModel:
 
     @classmethod
     def of(cls, part: FittedField, *, nodes: Any = None) -> FieldModel:
-        """The model of a plain array, from its one part."""
+        """The model of a plain array, from its one part.
+
+        Parameters
+        ----------
+        part
+            A fitted part, such as those in ``conditions``.
+        nodes
+            Names of its nodes; 1, 2, … if not given.
+
+        Returns
+        -------
+        FieldModel
+
+        Examples
+        --------
+        >>> import fieldmend as fm
+        >>> net = fm.simulate.network(slots=60, nodes=8, seed=1)
+        >>> part = fm.FieldModel.fit(net.readings)["value"]
+        >>> fm.FieldModel.of(part, nodes="abcdefgh").nodes[0]
+        'a'
+        """
         names = range(1, part.nodes + 1) if nodes is None else nodes
         return cls({VALUE: part}, tuple(str(name) for name in names))
 
@@ -439,7 +459,28 @@ class FieldModel:
         return out
 
     def first_slot(self, part: FittedField, grid: Labelled) -> int:
-        """Number of the grid's first slot, counted from the first one fitted on."""
+        """Number of a grid's first slot, counted from the first one fitted on.
+
+        Parameters
+        ----------
+        part
+            The fitted part of a condition.
+        grid
+            Slots as long as the model's.
+
+        Returns
+        -------
+        int
+
+        Examples
+        --------
+        >>> import fieldmend as fm
+        >>> net = fm.simulate.network(slots=120, nodes=8, seed=1)
+        >>> model = fm.FieldModel.fit(fm.Grid.of(net.readings))
+        >>> later = fm.Grid.of(net.readings, start="1970-01-02")  # slots of five minutes
+        >>> model.first_slot(model["value"], later)
+        288
+        """
         if part.fitted_on.first is None or not self.slot:
             return 0
         return round((int(grid.times[0]) - part.fitted_on.first) / self.slot)

@@ -61,6 +61,17 @@ class Records:
         Node → ``{"lat", "lon"[, "elevation"]}`` or ``{"x", "y"[, "z"]}``.
     origin : Origin
         Files, counts, rejects, notes, warnings, suspects.
+    shape, kinds, con
+        How the rows lie in the database: for `grid`, not for users.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> frame = pd.DataFrame({"time": ["2024-01-01", "2024-01-02"], "a": [1, 2], "b": [3, 4]})
+    >>> records = read(frame)
+    >>> records.nodes, records.origin.used
+    (('a', 'b'), 2)
+    >>> records.close()
     """
 
     nodes: tuple[str, ...]
@@ -87,11 +98,35 @@ class Records:
             What becomes of several readings of a node in one slot.
         seed : int
             For "random".
+
+        Returns
+        -------
+        Grid
+
+        Raises
+        ------
+        InputError
+            For a length that is none, or a grid too large to hold.
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> times = pd.date_range("2024-01-01", periods=4, freq="30min")
+        >>> records = read(pd.DataFrame({"time": times, "a": [1.0, 2.0, 3.0, 4.0]}))
+        >>> records.grid("1h").values["a"].ravel()
+        array([1.5, 3.5])
         """
         return build(self, slot, slot_value, seed)
 
     def close(self) -> None:
-        """Give the temporary database back."""
+        """Give the temporary database back.
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> records = read(pd.DataFrame({"time": ["2024-01-01"], "a": [1.0]}))
+        >>> records.close()
+        """
         self.con.close()
 
 

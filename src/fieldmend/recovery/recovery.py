@@ -22,6 +22,26 @@ class Recovery(Result):
     ``rec["temperature"]`` is the `Recovered` of one condition, in arrays. ``filled``, ``estimate``
     and ``flags`` map each condition to a frame, time × node: a pandas, Polars or PyArrow one, the
     kind that was handed in or the first that is installed.
+
+    Attributes
+    ----------
+    grid
+        The readings as they were.
+    conditions
+        Name → `Recovered`.
+    options
+        How it was made.
+    backend
+        Which frames it gives.
+    notes
+        What a person should know of it as a whole.
+
+    Examples
+    --------
+    >>> import fieldmend as fm
+    >>> net = fm.simulate.network(slots=60, nodes=8, seed=1)
+    >>> fm.recover(fm.Grid.of(net.readings, condition="temperature"))
+    <Recovery: 60 slots × 8 nodes, temperature>
     """
 
     def __repr__(self) -> str:
@@ -50,39 +70,195 @@ class Recovery(Result):
         return anomaly_frame(self)
 
     def anomaly_columns(self) -> dict[str, Any]:
-        """The same list as plain arrays, which need no frame library."""
+        """The same list as plain arrays, which need no frame library.
+
+        Returns
+        -------
+        dict
+            Column → array.
+
+        Examples
+        --------
+        >>> import fieldmend as fm
+        >>> net = fm.simulate.network(slots=60, nodes=8, seed=1)
+        >>> rec = fm.recover(fm.Grid.of(net.readings, condition="temperature"))
+        >>> sorted(rec.anomaly_columns())[:3]
+        ['condition', 'deviation', 'episode']
+        """
         return anomaly_columns(self)
 
     def summary(self) -> dict[str, Any]:
-        """The whole story as plain numbers and words: what ``--json`` prints."""
+        """The whole story as plain numbers and words: what ``--json`` prints.
+
+        Returns
+        -------
+        dict
+
+        Examples
+        --------
+        >>> import fieldmend as fm
+        >>> net = fm.simulate.network(slots=60, nodes=8, seed=1)
+        >>> rec = fm.recover(fm.Grid.of(net.readings, condition="temperature"))
+        >>> rec.summary()["grid"]["nodes"]
+        8
+        """
         return summarise(self)
 
     def report(self, path: str | PathLike[str], *, force: bool = False) -> None:
-        """Write the report: one HTML file that needs no network."""
+        """Write the report: one HTML file that needs no network.
+
+        Parameters
+        ----------
+        path
+            The file.
+        force
+            Replace a file that is there.
+
+        Raises
+        ------
+        OutputError
+            If the file is there and `force` is not set, or it cannot be written.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> from pathlib import Path
+        >>> import fieldmend as fm
+        >>> net = fm.simulate.network(slots=60, nodes=8, seed=1)
+        >>> rec = fm.recover(fm.Grid.of(net.readings, condition="temperature"))
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     rec.report(Path(folder, "report.html"))
+        ...     Path(folder, "report.html").exists()
+        True
+        """
         from fieldmend.report import write_report
 
         write_report(self, path, force=force)
 
     def plot(self, figure: str = "heatmap", condition: str | None = None, **options: Any) -> Any:
-        """One of the report's figures, as a Plotly figure (for notebooks)."""
+        """One of the report's figures, as a Plotly figure (for notebooks).
+
+        Parameters
+        ----------
+        figure
+            ``heatmap``, ``values``, ``curve``, ``loss``, ``gaps``, ``anomalies``, ``energy``,
+            ``residuals``, ``holdout`` or ``map``.
+        condition
+            The first if not given; for ``loss``, ``gaps`` and ``anomalies`` all of them.
+        **options
+            ``theme`` (``light`` or ``dark``); ``cells`` of the heat maps; ``node``, ``points``
+            and ``neighbours`` of ``curve``.
+
+        Returns
+        -------
+        plotly.graph_objects.Figure
+
+        Raises
+        ------
+        ValueError
+            For a name that is not there, with those that are; where there is nothing to draw.
+
+        Examples
+        --------
+        >>> import fieldmend as fm
+        >>> net = fm.simulate.network(slots=60, nodes=8, seed=1)
+        >>> rec = fm.recover(fm.Grid.of(net.readings, condition="temperature"))
+        >>> rec.plot("curve", node="3").layout.xaxis.title.text
+        'time (UTC)'
+        """
         from fieldmend.report import plot
 
         return plot(self, figure, condition, **options)
 
     def to_parquet(self, path: str | PathLike[str], *, force: bool = False) -> None:
-        """Write the wide table (FORMATS: columns v, v_estimate, …) as Parquet."""
+        """Write the wide table (FORMATS: columns v, v_estimate, …) as Parquet.
+
+        Parameters
+        ----------
+        path
+            The file.
+        force
+            Replace a file that is there.
+
+        Raises
+        ------
+        OutputError
+            If the file is there and `force` is not set, or it cannot be written.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> from pathlib import Path
+        >>> import fieldmend as fm
+        >>> net = fm.simulate.network(slots=60, nodes=8, seed=1)
+        >>> rec = fm.recover(fm.Grid.of(net.readings, condition="temperature"))
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     rec.to_parquet(Path(folder, "out.parquet"))
+        ...     Path(folder, "out.parquet").exists()
+        True
+        """
         from fieldmend.export import write_parquet
 
         write_parquet(self, path, force=force)
 
     def to_csv(self, path: str | PathLike[str], *, force: bool = False) -> None:
-        """Write the wide table as CSV."""
+        """Write the wide table as CSV.
+
+        Parameters
+        ----------
+        path
+            The file.
+        force
+            Replace a file that is there.
+
+        Raises
+        ------
+        OutputError
+            If the file is there and `force` is not set, or it cannot be written.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> from pathlib import Path
+        >>> import fieldmend as fm
+        >>> net = fm.simulate.network(slots=60, nodes=8, seed=1)
+        >>> rec = fm.recover(fm.Grid.of(net.readings, condition="temperature"))
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     rec.to_csv(Path(folder, "out.csv"))
+        ...     Path(folder, "out.csv").exists()
+        True
+        """
         from fieldmend.export import write_csv
 
         write_csv(self, path, force=force)
 
     def to_netcdf(self, path: str | PathLike[str], *, force: bool = False) -> None:
-        """Write a CF-1.11 time series file (extra ``netcdf``)."""
+        """Write a CF-1.11 time series file (extra ``netcdf``).
+
+        Parameters
+        ----------
+        path
+            The file.
+        force
+            Replace a file that is there.
+
+        Raises
+        ------
+        OutputError
+            If the file is there and `force` is not set, or it cannot be written.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> from pathlib import Path
+        >>> import fieldmend as fm
+        >>> net = fm.simulate.network(slots=60, nodes=8, seed=1)
+        >>> rec = fm.recover(fm.Grid.of(net.readings, condition="temperature"))
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     rec.to_netcdf(Path(folder, "out.nc"))
+        ...     Path(folder, "out.nc").exists()
+        True
+        """
         from fieldmend.export import write_netcdf
 
         write_netcdf(self, path, force=force)

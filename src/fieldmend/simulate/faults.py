@@ -107,6 +107,11 @@ def corrupt(
     -------
     Corruption
 
+    Raises
+    ------
+    ValueError
+        For an unknown kind, a rate outside [0, 1], or episodes shorter than one slot.
+
     Notes
     -----
     Exactly the number asked for is hit, or a ValueError says that there is no room. The support can

@@ -43,6 +43,11 @@ def low_rank(
     ndarray
         Slots × nodes.
 
+    Raises
+    ------
+    ValueError
+        For a rank or bounds that the shape does not allow.
+
     Notes
     -----
     Time O(TN·rank), memory O(TN).
@@ -168,6 +173,11 @@ def climate_field(
     ndarray
         Slots × nodes.
 
+    Raises
+    ------
+    ValueError
+        For fewer than one slot or node, or days without slots.
+
     Notes
     -----
     Time and memory O(TN).
@@ -229,7 +239,17 @@ def _wander(slots: int, count: int, memory: float, rng: np.random.Generator) -> 
 
 @dataclass(frozen=True)
 class Deployment:
-    """The shape of one of the paper's data sets (Table I) and a climate per condition."""
+    """One of the paper's data sets (Table I).
+
+    Attributes
+    ----------
+    slots, nodes
+        Its shape.
+    slots_per_day
+        How many make a day.
+    conditions
+        Name → climate.
+    """
 
     slots: int
     nodes: int
@@ -302,6 +322,11 @@ def deployment(name: str, condition: str, *, seed: Seed = 0) -> FloatArray:
     -------
     ndarray
         Slots × nodes.
+
+    Raises
+    ------
+    ValueError
+        For a name or condition that is not there, with those that are.
 
     Examples
     --------

@@ -56,6 +56,11 @@ def observe(
     -------
     ndarray of bool
 
+    Raises
+    ------
+    ValueError
+        For an unknown pattern, a rate outside [0, 1], or no slots or nodes.
+
     Notes
     -----
     Time O(TN), for ``per_node`` O(TN log T); memory O(TN).

@@ -87,6 +87,11 @@ def network(  # noqa: PLR0913 (the one place where all choices meet)
     -------
     Network
 
+    Raises
+    ------
+    ValueError
+        For sampling outside (0, 1], negative noise, or an unknown field.
+
     Notes
     -----
     Faults act on the noisy reading: a stuck node repeats its value to the last bit. Time and
