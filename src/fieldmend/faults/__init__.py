@@ -6,16 +6,20 @@ Arrays are slots × nodes, NaN = not observed. See `docs/faults.md` for what eac
 from fieldmend.faults.episodes import classify, confidence, kinds
 from fieldmend.faults.kind import Kind
 from fieldmend.faults.labels import Context, Episode
-from fieldmend.faults.lasting import persistent
+from fieldmend.faults.lasting import Search, persistent, search
+from fieldmend.faults.seen_too import spared
 from fieldmend.faults.spikes import spikes
 
 __all__ = [
     "Context",
     "Episode",
     "Kind",
+    "Search",
     "classify",
     "confidence",
     "kinds",
     "persistent",
+    "search",
+    "spared",
     "spikes",
 ]

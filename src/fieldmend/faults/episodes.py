@@ -11,7 +11,7 @@ import numpy as np
 from fieldmend.faults import history
 from fieldmend.faults.certainty import Reach, certain, reach
 from fieldmend.faults.events import DAY
-from fieldmend.faults.explain import explain, explain_event
+from fieldmend.faults.explain import explain, explain_event, explain_local
 from fieldmend.faults.kind import Kind
 from fieldmend.faults.labels import Context, Episode
 from fieldmend.faults.neighbours import Panel, battery, battery_low, panel
@@ -26,7 +26,7 @@ from fieldmend.faults.stretches import (
     rare,
     stretches,
 )
-from fieldmend.faults.together import Move, common_moves
+from fieldmend.faults.together import Local, Move, common_moves, gathered
 
 # Readings between two flagged ones that do not part them: in a lasting fault, and otherwise.
 LASTING_GAP, SHORT_GAP = 15, 1
@@ -61,6 +61,8 @@ def classify(
     suspect: Mask,
     context: Context | None = None,
     persistent: Mask | None = None,
+    *,
+    event: Mask | None = None,
 ) -> tuple[Episode, ...]:
     """Group flagged readings into episodes, name their kinds and explain them.
 
@@ -75,6 +77,8 @@ def classify(
     persistent
         Those in lasting stretches; they are flagged too. Runs of more than 30 flagged readings
         count as lasting in any case.
+    event
+        Readings that were off and that others saw too: reported as events, not flagged.
 
     Returns
     -------
@@ -114,7 +118,11 @@ def classify(
     found.sort(key=lambda episode: (episode.node, episode.start))
     day = round(DAY / context.slot) if context.slot > 0 else LASTING_GAP
     moves = common_moves(values, flagged, max(day, 1))
-    return (*found, *(_event(move, context, 2.0**power) for move in moves))
+    common = [_event(move, context, 2.0**power) for move in moves]
+    if event is None or not event.any():
+        return (*found, *common)
+    local = gathered(event & observed & ~flagged, residual / spread, residual)
+    return (*found, *common, *(_local(one, context, 2.0**power) for one in local))
 
 
 def kinds(episodes: Sequence[Episode], shape: tuple[int, int]) -> tuple[Array, tuple[str, ...]]:
@@ -268,6 +276,20 @@ def _event(move: Move, context: Context, unit: float) -> Episode:
         severity=move.strength,
         confidence=confidence(move.strength, move.nodes),
         explanation=explain_event(move, context, unit),
+    )
+
+
+def _local(event: Local, context: Context, unit: float) -> Episode:
+    return Episode(
+        node=event.node,
+        condition=context.condition,
+        start=event.start,
+        stop=event.stop,
+        kind=Kind.EVENT,
+        readings=0,
+        severity=event.strength,
+        confidence=confidence(event.strength, event.readings),
+        explanation=explain_local(event, context, unit),
     )
 
 

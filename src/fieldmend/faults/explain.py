@@ -14,7 +14,7 @@ from fieldmend.text import figure, moment
 
 if TYPE_CHECKING:
     from fieldmend.faults.episodes import Stretch
-    from fieldmend.faults.together import Move
+    from fieldmend.faults.together import Local, Move
 
 
 def explain(kind: Kind, stretch: Stretch, seen: Panel, context: Context, unit: float) -> str:
@@ -47,6 +47,16 @@ def explain_event(move: Move, context: Context, unit: float) -> str:
     when = _time(move.start, context)
     who = f"{move.nodes} of {move.heard} nodes"
     return f"{who} {verb} by {amount} together at {when}: an event, not a fault"
+
+
+def explain_local(event: Local, context: Context, unit: float) -> str:
+    """What some nodes did that others saw too."""
+    verb = "above" if event.size > 0 else "below"
+    amount = f"{figure(abs(event.size) * unit)}{_unit(context)}"
+    who = f"{event.nodes} nodes are" if event.nodes > 1 else "it is"
+    first, last = _time(event.start, context), _time(event.stop - 1, context)
+    when = f"at {first}" if event.stop - event.start == 1 else f"from {first} to {last}"
+    return f"{who} up to {amount} {verb} the field {when} and others see it too: an event, no fault"
 
 
 def _opening(kind: Kind, stretch: Stretch, context: Context, unit: float) -> str:

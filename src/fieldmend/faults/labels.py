@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from fieldmend.faults.stretches import Array
+from fieldmend.quantities import Kind, Quantity
 
 
 @dataclass(frozen=True)
@@ -31,6 +32,8 @@ class Context:
     usual
         Least distance from the field that counts as usual. A method that follows the readings
         closely passes its typical error at hidden readings.
+    quantity
+        What kind of condition it is: what is possible at all, and which tests make sense.
     """
 
     nodes: Sequence[str] = ()
@@ -41,6 +44,7 @@ class Context:
     unit: str = ""
     companions: Mapping[str, Array] = field(default_factory=dict)
     usual: float = 0.0
+    quantity: Quantity = field(default_factory=lambda: Quantity(Kind.LINEAR))
 
 
 @dataclass(frozen=True)

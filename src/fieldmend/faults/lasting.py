@@ -7,6 +7,7 @@ held against its own past, which needs no field; then what is left against what 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from fieldmend.faults import history
 from fieldmend.faults.events import local, mostly, on_low_battery, recurrent, shared
 from fieldmend.faults.implied import implied
 from fieldmend.faults.labels import Context
+from fieldmend.faults.seen_too import seen_too
 from fieldmend.faults.stretches import (
     MAD,
     Array,
@@ -68,25 +70,74 @@ def persistent(X: Any, context: Context | None = None) -> Mask:
     >>> round(fm.metrics.detection(found, net.support).recall, 1)
     1.0
     """
+    return search(X, context).faults
+
+
+@dataclass(frozen=True)
+class Search:
+    """Readings in lasting stretches, by what they are.
+
+    Attributes
+    ----------
+    faults
+        To leave out when the field is estimated.
+    events
+        Off as a fault would be, but others saw it too.
+    gross
+        Those of the faults that need no witness and may bear none: stuck, noisy, impossible.
+    """
+
+    faults: Mask
+    events: Mask
+    gross: Mask
+
+
+def search(X: Any, context: Context | None = None) -> Search:
+    """Lasting faults, and what would be one had nobody else seen it; as `persistent`."""
     context = context or Context()
-    values, _ = bounded(X)
+    values, power = bounded(X)
     observed = ~np.isnan(values)
-    found = np.zeros(values.shape, dtype=np.bool_)
+    nothing = np.zeros(values.shape, dtype=np.bool_)
+    gross = beyond(np.ldexp(values, int(power)), context.quantity.possible)
     if values.shape[0] == 0 or values.shape[1] < FEWEST_NODES:
-        return found
-    found |= stuck(values)
-    found |= noisy(values)
-    found |= displaced(values, found)
-    gone = runaway(values, found, context)
-    found |= gone
+        return Search(gross, nothing, gross)
+    tests = context.quantity.tests
+    gone = gross.copy()
+    if tests.stuck:
+        gross |= stuck(values)
+    if tests.noisy:
+        gross |= noisy(values)
+    found = gross.copy()
+    if tests.drift:
+        found |= displaced(values, found)
+        gone |= runaway(values, found, context)
+        found |= gone
+        found |= _departures_of(values, found, gone, context)
+    found = given_up(found, observed) & observed
+    with np.errstate(over="ignore", invalid="ignore"):
+        events = seen_too(values, found, context, gross)
+    return Search(found & ~events, events, gross)
+
+
+def beyond(values: Array, possible: tuple[float, float]) -> Mask:
+    """Readings that cannot be true, whatever happens."""
+    low, high = possible
+    return np.asarray((values < low) | (values > high), dtype=np.bool_)  # NaN compares False
+
+
+def _departures_of(values: Array, found: Mask, gone: Mask, context: Context) -> Mask:
+    """Departures from what the others imply, looked for again with the last ones left out.
+
+    Their edges are soft: with the worst left out, the next pass sees more of a departure.
+    """
+    found, gone = found.copy(), gone.copy()
     for _ in range(PASSES):
-        # Its edges are soft: with the worst left out, the next pass sees more of a departure.
         fresh = departed(values, found, gone, context) & ~gone
         if not fresh.any():
             break
         gone |= fresh
         found |= fresh
-    return np.asarray(given_up(found, observed) & observed, dtype=np.bool_)
+    return found
 
 
 def per_node(

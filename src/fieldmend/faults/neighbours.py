@@ -53,14 +53,14 @@ def panel(values: Array, flagged: Mask, context: Context) -> Panel:
     return Panel(deviation, level, order, in_space)
 
 
-def companions(deviation: Array, context: Context) -> tuple[Array, bool]:
-    """Nodes × 5: the nearest nodes that have readings, −1 where there are no more; if in space."""
+def companions(deviation: Array, context: Context, count: int = COMPANIONS) -> tuple[Array, bool]:
+    """Nodes × count: the nearest that have readings, −1 where there are no more; if in space."""
     able = np.asarray(~np.isnan(deviation).all(axis=0))
     distance = _distances(context, deviation.shape[1])
     in_space = distance is not None
     if distance is None:
-        distance = 1 - _correlations(deviation)
-    return geo.nearest(distance, COMPANIONS, able), in_space
+        distance = 1 - correlations(deviation)
+    return geo.nearest(distance, count, able), in_space
 
 
 def _distances(context: Context, nodes: int) -> Array | None:
@@ -73,7 +73,7 @@ def _distances(context: Context, nodes: int) -> Array | None:
     return geo.distances(places)
 
 
-def _correlations(deviation: Array) -> Array:
+def correlations(deviation: Array) -> Array:
     """Between all pairs of nodes, of bounded deviations where both were heard."""
     slots = deviation.shape[0]
     rows = np.unique(np.linspace(0, slots - 1, min(SAMPLE, slots)).astype(int))

@@ -1,4 +1,7 @@
-"""Moves that most nodes make together within a slot: reported as events, never as faults."""
+"""What happens to many: moves that most nodes make at once, and departures that others see too.
+
+Reported as events, never as faults.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +10,17 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fieldmend.faults.stretches import MAD, Array, Mask, node_medians, rare, slot_medians
+from fieldmend.faults.excursions import LAG
+from fieldmend.faults.stretches import (
+    MAD,
+    Array,
+    Mask,
+    joined,
+    node_medians,
+    rare,
+    slot_medians,
+    stretches,
+)
 
 # Fewer nodes are no crowd; this share of those heard has to move, each by this many usual steps.
 FEWEST, SHARE, STEPS = 5, 0.6, 5.0
@@ -68,3 +81,39 @@ def _undone(sound: Array, before: int, size: float, longest: int) -> int:
     way[known] = slot_medians(later[known])
     back = np.flatnonzero(way * np.sign(size) < 0.5 * abs(size))
     return before + 1 + (int(back[0]) if back.size else later.shape[0])
+
+
+@dataclass(frozen=True)
+class Local:
+    """Departures of some nodes about one time that others see too."""
+
+    start: int
+    stop: int
+    node: int
+    """The node that departed most, in its own spreads."""
+    nodes: int
+    readings: int
+    size: float
+    strength: float
+
+
+def gathered(event: Mask, z: Array, residual: Array) -> list[Local]:
+    """Stretches of all nodes that overlap in time, or nearly, as one event each."""
+    marks = joined(np.asarray(event.any(axis=1)), LAG)
+    out = []
+    for a, b in zip(*stretches(marks), strict=True):
+        part = event[a:b]
+        size = np.where(part, np.abs(z[a:b]), -1.0)
+        t, n = np.unravel_index(int(np.argmax(size)), size.shape)
+        out.append(
+            Local(
+                start=int(a),
+                stop=int(b),
+                node=int(n),
+                nodes=int(part.any(axis=0).sum()),
+                readings=int(part.sum()),
+                size=float(residual[a + t, n]),
+                strength=float(np.median(size[part])),
+            )
+        )
+    return out

@@ -72,7 +72,12 @@ class Evidence:
 
     readings: Array  # within the limits
     failed: Array  # beyond them
-    lasting: Array  # by a lasting fault
+    found: faults.Search  # false for long
+
+    @property
+    def lasting(self) -> Array:
+        """By a lasting fault."""
+        return self.found.faults
 
     @property
     def believed(self) -> Array:
@@ -88,8 +93,8 @@ def evidence(piece: Piece, setting: Setting) -> Evidence:
     failed = outside(X, setting.limits)
     readings = np.where(failed, np.nan, X) if failed.any() else X
     with np.errstate(over="ignore", invalid="ignore"):  # a node may send 1e308
-        lasting = faults.persistent(readings, _context(piece, setting))
-    return Evidence(readings, failed, lasting)
+        found = faults.search(readings, _context(piece, setting))
+    return Evidence(readings, failed, found)
 
 
 def others(piece: Piece, options: Options) -> list[Array]:
@@ -122,12 +127,21 @@ def recover_window(piece: Piece, setting: Setting) -> WindowResult:
     solved = setting.solver(believed, piece.window, setting.known, setting.level, company)
     seen = ~np.isnan(piece.readings)
     judged = judgeable(seen & ~given.failed, setting.known)
-    suspect = (suspicious(believed, solved) | given.lasting) & judged
     usual = typical_error(solved)
     context = replace(_context(piece, setting), usual=usual)
+    single = suspicious(believed, solved)
+    # What others see too is an event, whoever flagged it.
+    kept = faults.spared(given.readings, single | given.lasting, context, given.found.gross)
+    event = (given.found.events | kept) & ~given.lasting
+    suspect = ((single & ~event) | given.lasting) & judged
     with np.errstate(over="ignore", invalid="ignore"):
         found = faults.classify(
-            given.readings, solved.estimate, suspect, context, persistent=given.lasting
+            given.readings,
+            solved.estimate,
+            suspect,
+            context,
+            persistent=given.lasting,
+            event=event,
         )
     scored = None
     if piece.seed is not None:

@@ -3,6 +3,7 @@
 Everything is slots × nodes, NaN where no reading arrived, and the same seed gives the same bytes.
 """
 
+from fieldmend.simulate.events import HAPPENINGS, Happening, happening
 from fieldmend.simulate.faults import FAULTS, Corruption, corrupt
 from fieldmend.simulate.fields import (
     CLIMATES,
@@ -20,14 +21,17 @@ __all__ = [
     "CLIMATES",
     "DEPLOYMENTS",
     "FAULTS",
+    "HAPPENINGS",
     "LOSSES",
     "Climate",
     "Corruption",
     "Deployment",
+    "Happening",
     "Network",
     "climate_field",
     "corrupt",
     "deployment",
+    "happening",
     "low_rank",
     "network",
     "observe",

@@ -1,0 +1,158 @@
+"""How far a series goes out of its surroundings, and how often it goes as far."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from fieldmend.faults.stretches import Array, node_medians
+
+# A departure is looked at in about so many steps, whatever its length.
+STEPS = 6
+# Others may see it so many slots earlier or later, and a quarter of its length.
+LAG = 6
+# Positions in the record that say what is usual.
+PLACES = 1000
+# Stretches like the one in question that the record has to hold.
+FEWEST = 8
+
+
+@dataclass(frozen=True)
+class Shape:
+    """A stretch in steps: slots per step, steps inside, steps of lag, steps of reference."""
+
+    step: int
+    inside: int
+    lag: int
+
+    @classmethod
+    def of(cls, length: int) -> Shape:
+        """For a departure of so many slots."""
+        step = 1 << max(0, int(np.log2(max(length / STEPS, 1))))
+        inside = max(1, -(-length // step))
+        return cls(step, inside, max(-(-LAG // step), inside // 4))
+
+    @property
+    def centre(self) -> int:
+        """Steps in which others may see it."""
+        return self.inside + 2 * self.lag
+
+    @property
+    def around(self) -> int:
+        """Steps of reference on either side."""
+        return 2 * self.centre
+
+
+class Course:
+    """How far each column goes out of its surroundings, at any place and scale.
+
+    Columns are nodes, or conditions of one node. NaN = not heard, or not to be heard. What is usual
+    is told by each column `alone`, or by all together, where they go their own ways. A witness goes
+    `comparable` times as far as the node, each in its own spread.
+    """
+
+    def __init__(self, values: Array, *, alone: bool, comparable: float = 0.0) -> None:
+        self.values, self.alone, self.comparable = values, alone, comparable
+        spread = node_medians(np.abs(values - node_medians(values)))
+        self.spread = np.where(spread > 0, spread, 1.0)
+        self._steps: dict[int, Array] = {}
+        self._usual: dict[Shape, tuple[Array, Array, Array]] = {}
+
+    def __call__(
+        self, start: int, stop: int, node: int, near: Array, side: int | None = None
+    ) -> tuple[Array, Array]:
+        """Shares of other stretches in which those near went as far: to that side, to the other.
+
+        Other are stretches in which the node itself did not go half as far as now: what comes again
+        and again, and is seen each time, is seen. A share is never below one stretch in as many as
+        the record holds; 1 where nothing was heard. `side` is 0 for up, 1 for down, else the
+        node's own.
+        """
+        shape = Shape.of(stop - start)
+        first = start // shape.step - shape.lag
+        out = [o[0] for o in self._out(shape, np.array([first]), np.append(near, node))]
+        places, *usual = self._everywhere(shape)
+        if side is None:
+            side = int(out[1][-1] > out[0][-1])
+        far = np.abs(places - first) > shape.centre
+        far &= ~(usual[side][:, node] > 0.5 * abs(out[side][-1]))
+        whole = np.count_nonzero(far) / max(len(places), 1) * self._stretches(shape)
+        if whole < FEWEST:  # too long for anybody to say what is usual
+            return np.ones(near.size), np.ones(near.size)
+        same = self._shares(out[side][:-1], usual[side][far][:, near], whole)
+        own = self.comparable * out[side][-1] / self.spread[node]
+        same[~(out[side][:-1] / self.spread[near] >= own)] = 1.0
+        return same, self._shares(out[1 - side][:-1], usual[1 - side][far][:, near], whole)
+
+    def _shares(self, mine: Array, usual: Array, whole: float) -> Array:
+        """Share of usual excursions that are as large, each node in its own measure."""
+        measure = node_medians(np.abs(usual))
+        resting = ~(measure > 0)
+        measure[resting] = node_medians(np.where(usual == 0, np.nan, np.abs(usual))[:, resting])
+        with np.errstate(invalid="ignore"):
+            mine, usual = mine / measure, usual / measure
+            heard = ~np.isnan(usual)
+            if self.alone:
+                share = (usual >= mine).sum(axis=0) / np.maximum(heard.sum(axis=0), 1)
+            else:
+                whole *= max(len(mine), 1)
+                ranked = np.sort(usual[heard])
+                share = 1 - np.searchsorted(ranked, mine) / max(ranked.size, 1)
+        least = 1 / (1 + whole * (heard.mean() if heard.size else 0))
+        return np.where(np.isnan(mine), 1.0, np.maximum(share, least))
+
+    def _stretches(self, shape: Shape) -> float:
+        """Stretches of this shape that the record holds; half overlapping, they differ still."""
+        return 2 * len(self.values) / (shape.step * shape.centre)
+
+    def _everywhere(self, shape: Shape) -> tuple[Array, Array, Array]:
+        if shape not in self._usual:
+            steps = -(-len(self.values) // shape.step)
+            first = np.unique(np.linspace(0, max(steps - shape.centre, 0), PLACES).astype(int))
+            every = np.arange(self.values.shape[1])
+            high, low = self._out(shape, first, every)
+            self._usual[shape] = first, high, low
+        return self._usual[shape]
+
+    def _out(self, shape: Shape, first: Array, columns: Array) -> tuple[Array, Array]:
+        """Farthest above and below the reference, of windows that begin at `first`."""
+        pad = shape.around
+        series = self._coarse(shape.step)[:, columns]
+        width = shape.centre + 2 * pad
+        rows = first[:, None] + np.arange(-pad, width - pad)
+        beyond = (rows < 0) | (rows >= len(series))
+        part = series[np.clip(rows, 0, len(series) - 1)]
+        part[beyond] = np.nan
+        centre = part[:, pad : pad + shape.centre]
+        around = np.concatenate([part[:, :pad], part[:, pad + shape.centre :]], axis=1)
+        middle = window_medians(around)
+        with np.errstate(invalid="ignore"):
+            high = np.where(np.isnan(centre), -np.inf, centre).max(axis=1) - middle
+            low = middle - np.where(np.isnan(centre), np.inf, centre).min(axis=1)
+        heard = ~np.isnan(centre).all(axis=1) & ~np.isnan(middle)
+        return np.where(heard, high, np.nan), np.where(heard, low, np.nan)
+
+    def _coarse(self, step: int) -> Array:
+        if step not in self._steps:
+            self._steps[step] = _block_means(self.values, step)
+        return self._steps[step]
+
+
+def window_medians(part: Array) -> Array:
+    """Medians along the middle axis of windows × steps × columns, NaN left out."""
+    windows, steps, columns = part.shape
+    return node_medians(part.transpose(1, 0, 2).reshape(steps, -1)).reshape(windows, columns)
+
+
+def _block_means(values: Array, step: int) -> Array:
+    if step == 1:
+        return values
+    rows = -(-len(values) // step)
+    padded = np.full((rows * step, values.shape[1]), np.nan)
+    padded[: len(values)] = values
+    blocks = padded.reshape(rows, step, -1)
+    known = ~np.isnan(blocks)
+    count = known.sum(axis=1)
+    total = np.where(known, blocks, 0.0).sum(axis=1)
+    return np.where(count > 0, total / np.maximum(count, 1), np.nan)

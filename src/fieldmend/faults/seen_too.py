@@ -1,0 +1,227 @@
+"""What others see too is an event: witnesses among the nodes, and other conditions of the node.
+
+A departure of one node is held against what its companions did around that time, earlier or later.
+Each companion is its own measure: it bears witness if it went as far, to the same side, in hardly
+any other stretch of its record. How far that is does not matter: an event is seen in any degree.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from fieldmend import geo
+from fieldmend.faults.events import DAY, on_low_battery
+from fieldmend.faults.excursions import Course, window_medians
+from fieldmend.faults.implied import implied
+from fieldmend.faults.labels import Context
+from fieldmend.faults.neighbours import BATTERY, companions, correlations
+from fieldmend.faults.stretches import (
+    Array,
+    Mask,
+    bounded,
+    joined,
+    middle,
+    node_medians,
+    slot_medians,
+    stretches,
+)
+
+# A companion that went as far in a share of other stretches is a witness. The smaller the share,
+# the fewer of ten are needed: chance makes as many in 1 to 5 % of the cases. Single false readings
+# are many and what happens mostly lasts, so one or two readings ask for more: 1 %.
+WITNESSES = ((0.005, 1), (0.02, 2), (0.05, 3), (0.1, 4))
+OF_A_SPIKE = ((0.0005, 1), (0.004, 2), (0.015, 3), (0.04, 4))
+SPIKE = 2
+# Of each node the five nearest and the five most alike, and a wider circle of up to twice twelve:
+# the sun, a plume and a queue do not ask who is near. Chance makes as many in 1 % of the cases.
+NEAR, WIDE = 5, 12
+OF_MANY = ((0.005, 2), (0.01, 3), (0.02, 4), (0.05, 6))
+# Share of those who may go the other way: nodes that fail together go anywhere.
+AGAINST = 1 / 3
+# A move of all nodes is in what they imply, so it is no excuse for a departure many times as large.
+COMPARABLE = 0.25
+# Another condition has gone as far in this share of other stretches at most, all of them together.
+CONDITION = 0.05
+SAME_SENSOR = 0.9
+
+
+def seen_too(values: Array, flagged: Mask, context: Context, mute: Mask) -> Mask:
+    """Flagged readings in stretches that others see too: events, not faults.
+
+    Parameters
+    ----------
+    values
+        Slots × nodes.
+    flagged
+        Readings in question.
+    context
+        Places, where known: companions are the five nearest nodes and the five most alike.
+    mute
+        Readings that are certainly false (stuck, impossible): they are no events, and they bear
+        no witness.
+
+    Returns
+    -------
+    ndarray of bool
+        Without stretches that hold a muted reading or begin on a low battery: a node that fails
+        takes all its conditions along.
+    """
+    seen = _by_nodes(values, flagged, context, mute)
+    seen |= by_conditions(values, flagged & ~seen, context, mute)
+    return seen & ~on_low_battery(seen, context)
+
+
+def spared(X: Any, flagged: Mask, context: Context, gross: Mask | None = None) -> Mask:
+    """Those of any method's flagged readings that others see too: events, to be kept.
+
+    Parameters
+    ----------
+    X
+        Slots × nodes, NaN = not observed.
+    flagged
+        What was flagged.
+    context
+        Labels, places, companion conditions.
+    gross
+        Readings that are false whatever others see (`Search.gross`).
+
+    Returns
+    -------
+    ndarray of bool
+
+    Examples
+    --------
+    >>> import fieldmend as fm
+    >>> from fieldmend import faults
+    >>> road = fm.simulate.happening("rush", days=5, seed=1)
+    >>> kept = faults.spared(road.readings, road.event, faults.Context(slot=road.slot))
+    >>> bool(kept[road.event].mean() > 0.9)
+    True
+    """
+    values, _ = bounded(X)
+    mute = np.zeros(flagged.shape, dtype=np.bool_) if gross is None else gross
+    with np.errstate(over="ignore", invalid="ignore"):
+        return seen_too(values, flagged & ~np.isnan(values), context, mute)
+
+
+def _by_nodes(values: Array, flagged: Mask, context: Context, mute: Mask) -> Mask:
+    """Stretches that other nodes see, in their departures or in their readings."""
+    out = np.zeros(flagged.shape, dtype=np.bool_)
+    asked = flagged & ~mute
+    if not asked.any() or values.shape[1] < 3:
+        return out
+    sound = np.where(mute, np.nan, values)
+    field = implied(values, ~np.isnan(values) & ~flagged)
+    departure = np.where(mute, np.nan, field.residual / field.spread)
+    courses = (
+        Course(departure, alone=False),
+        Course(_without_habit(sound, context), alone=True, comparable=COMPARABLE),
+    )
+    near, wide = (_companions(sound, context, count) for count in (NEAR, WIDE))
+    for n, a, b in _stretches(values, asked, mute):
+        down = int(middle(departure[a:b, n][asked[a:b, n]]) < 0)
+        at = a, b, n
+        spike = np.count_nonzero(asked[a:b, n]) <= SPIKE
+        enough = OF_A_SPIKE if spike else WITNESSES
+        seen = _is_seen(courses, (down, None), at, near[n], enough)
+        if seen or (not spike and _is_seen(courses, (down, None), at, wide[n], OF_MANY)):
+            out[a:b, n] = asked[a:b, n]
+    return out
+
+
+def _stretches(values: Array, asked: Mask, mute: Mask) -> Iterator[tuple[int, int, int]]:
+    """Node, first slot and one past the last of each stretch without a muted reading."""
+    for n in np.flatnonzero(asked.any(axis=0)):
+        marks = _bridged(asked[:, n] | mute[:, n], values[:, n])
+        for a, b in zip(*stretches(marks), strict=True):
+            if not mute[a:b, n].any():
+                yield int(n), int(a), int(b)
+
+
+def by_conditions(values: Array, flagged: Mask, context: Context, mute: Mask) -> Mask:
+    """Stretches of three readings or more in which another condition of the node departs too.
+
+    One or two are a corrupt packet. A condition that goes with this one at all times (the hour's
+    mean and its maximum) is of the same sensor and bears no witness, nor does a battery.
+    """
+    out = np.zeros(flagged.shape, dtype=np.bool_)
+    asked = flagged & ~mute
+    others = [
+        _relative(np.asarray(part, dtype=np.float64))
+        for name, part in context.companions.items()
+        if np.shape(part) == values.shape and not any(word in name.lower() for word in BATTERY)
+    ]
+    if not others or not asked.any():
+        return out
+    own = _relative(np.where(mute, np.nan, values))
+    for n in np.flatnonzero(asked.any(axis=0)):
+        columns = np.column_stack([own[:, n], *(part[:, n] for part in others)])
+        quiet = np.where(flagged[:, [n]], np.nan, columns)
+        # Not their levels: warm air is dry, by two sensors. Their smallest moves.
+        alike = correlations(np.diff(quiet, axis=0))[0, 1:] > SAME_SENSOR
+        if alike.all():
+            continue
+        course = Course(columns[:, [True, *~alike]], alone=True)
+        theirs = np.arange(1, course.values.shape[1])
+        for node, a, b in _stretches(values[:, [n]], asked[:, [n]], mute[:, [n]]):
+            if np.count_nonzero(asked[a:b, n]) > SPIKE:
+                shares = np.minimum(*course(a, b, node, theirs))
+                out[a:b, n] = asked[a:b, n] & bool(shares.min() <= CONDITION / theirs.size)
+    return out
+
+
+def _relative(values: Array) -> Array:
+    """Readings minus their node's level and what the network does in the slot."""
+    deviation = values - node_medians(values)
+    if values.shape[1] < 3:
+        return np.asarray(deviation)
+    return np.asarray(deviation - slot_medians(deviation)[:, None])
+
+
+def _is_seen(
+    courses: tuple[Course, ...],
+    sides: tuple[int | None, ...],
+    at: tuple[int, int, int],
+    near: Array,
+    enough: tuple[tuple[float, int], ...],
+) -> bool:
+    for course, side in zip(courses, sides, strict=True):
+        same, other = course(*at, near, side)
+        for share, needed in enough:
+            for_it, against = np.count_nonzero(same <= share), np.count_nonzero(other <= share)
+            if for_it >= needed and against <= AGAINST * for_it:
+                return True
+    return False
+
+
+def _bridged(marks: Mask, readings: Array) -> Mask:
+    """Runs of marks, carried over slots in which the node was not heard, and single readings."""
+    heard = np.flatnonzero(~np.isnan(readings))
+    out = np.zeros_like(marks)
+    for a, b in zip(*stretches(joined(marks[heard], 1)), strict=True):
+        out[heard[a] : heard[b - 1] + 1] = True
+    return out
+
+
+def _companions(values: Array, context: Context, count: int) -> list[Array]:
+    """Of each node so many nearest and so many most alike."""
+    deviation = values - node_medians(values)
+    able = np.asarray(~np.isnan(values).all(axis=0))
+    alike = geo.nearest(1 - correlations(deviation), count, able)
+    near, _ = companions(deviation, context, count)
+    both = [np.union1d(a, b) for a, b in zip(alike, near, strict=True)]
+    return [one[one >= 0] for one in both]
+
+
+def _without_habit(values: Array, context: Context) -> Array:
+    """Readings minus what is usual for their hour, where there are days enough to tell."""
+    day = round(DAY / context.slot) if context.slot > 0 else 0
+    days = len(values) // day if day else 0
+    if day < 4 or days < 4:
+        return values
+    whole = values[: days * day].reshape(days, day, -1)
+    usual = window_medians(whole.transpose(1, 0, 2))
+    return np.asarray(values - np.nan_to_num(usual[np.arange(len(values)) % day]))
