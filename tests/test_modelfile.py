@@ -112,7 +112,7 @@ def test_fifty_nodes_take_less_than_200_kilobytes(tmp_path):
     model = fm.FieldModel.fit(X)
     assert model["value"].rank == 12
     model.save(tmp_path / "m.npz")
-    assert (tmp_path / "m.npz").stat().st_size < 100_000  # a daily course of 288 slots is 115 200
+    assert (tmp_path / "m.npz").stat().st_size < 130_000  # a daily course of 288 slots is 57 600
 
 
 def test_numpy_opens_it_without_pickle(saved):
@@ -176,7 +176,7 @@ def test_damaged_files_are_refused_or_harmless(saved, tmp_path, net):
     ("entry", "raw"),
     [
         ("0_level.npy", npy(np.array([None] * 8), allow_pickle=True)),
-        ("0_level.npy", npy(np.zeros(8, np.float32))),
+        ("0_level.npy", npy(np.zeros(8, np.float16))),
         ("0_level.npy", npy(np.zeros(8, ">f8"))),
         ("0_level.npy", npy(np.zeros(9))),
         ("0_level.npy", npy(np.full(8, np.nan))),
@@ -190,9 +190,9 @@ def test_damaged_files_are_refused_or_harmless(saved, tmp_path, net):
         ("0_order.npy", npy(np.zeros(8))),
         ("0_own_noise.npy", npy(-np.ones(8))),
         ("0_own_phi.npy", npy(np.ones(8))),
-        ("0_to_line.npy", npy(np.full(5, 2.0))),
-        ("0_calibration_centres.npy", npy(np.array([1.0, 0.0]))),
-        ("0_calibration_centres.npy", npy(np.zeros(0))),
+        ("0_here_to_line.npy", npy(np.full(5, 2.0))),
+        ("0_later_calibration_centres.npy", npy(np.array([1.0, 0.0]))),
+        ("0_later_calibration_centres.npy", npy(np.zeros(0))),
         ("0_jumps_0_0_rise.npy", npy(np.zeros((0,)))),
         ("0_jumps_0_0_rise.npy", npy(np.float64(1.0))),
         ("0_loadings.npy", None),

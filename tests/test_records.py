@@ -319,8 +319,11 @@ def test_whole_numbers_in_frames_keep_their_digits(kind, tmp_path):
     frame.to_parquet(tmp_path / "x.parquet")
     for source in (frame, tmp_path / "x.parquet"):
         records = fm.read(source)
-        assert dict(records.origin.rejects.totals) == {"number": 2}
-        np.testing.assert_array_equal(records.grid().values["temperature"].ravel(), [7, 8])
+        assert dict(records.origin.cells["temperature"].why) == {"number": 2}
+        assert records.origin.set_aside == 0
+        expected = [[np.nan, 7], [np.nan, 8]]
+        np.testing.assert_array_equal(records.grid().values["temperature"], expected)
+        np.testing.assert_array_equal(records.grid().values["humidity"], H)
 
 
 @pytest.mark.parametrize("column", ['"; DROP TABLE r;--', "select", "a'b", "x" * 200])

@@ -43,8 +43,21 @@ class Rejects:
 
 
 @dataclass(frozen=True)
+class Cells:
+    """What became of a condition's cells: read = used + missing + duplicates + set_aside."""
+
+    read: int = 0
+    used: int = 0
+    missing: int = 0
+    duplicates: int = 0
+    set_aside: int = 0
+    why: Mapping[str, int] = field(default_factory=dict)
+    """Of those set aside: with their `row`, or alone as no `number` or as `censored` (<0.1)."""
+
+
+@dataclass(frozen=True)
 class Origin:
-    """Where readings came from. Always: read = used + duplicates + set_aside."""
+    """Where readings came from. Always: read = used + duplicates + set_aside, in rows."""
 
     files: tuple[FileRead, ...] = ()
     dialect: str = ""
@@ -56,6 +69,8 @@ class Origin:
     notes: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
     suspects: tuple[str, ...] = ()
+    cells: Mapping[str, Cells] = field(default_factory=dict)
+    """By condition."""
 
 
 @dataclass(frozen=True)

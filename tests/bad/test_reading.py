@@ -218,7 +218,8 @@ COLUMNS = [
     ok("conditions as one name", HEAD + GOOD, (3, 3, 0, 0), options={"conditions": "temperature"}),
     no("time that is none", HEAD + GOOD, "names no column", options={"time": []}),
     no("one column for two roles", HEAD + GOOD, "cannot be both time and value", options={"value": "time"}),
-    no("node under another name", "sensor,time,temperature\na,2024-01-01,1\nb,2024-01-01,2\n", "perhaps with node='sensor'"),
+    ok("node under another name", "sensor,time,temperature\na,2024-01-01,1\nb,2024-01-01,2\n", (2, 2, 0, 0),
+       notes="sensor is taken for the node: 2 values"),
     no("no readings", "node,time,name\na,2024-01-01,hello\n", "no column holds readings"),
     ok("roles named", "wer,wann,was\na,2024-01-01,1\n", (1, 1, 0, 0),
        options={"node": "wer", "time": "wann", "value": "was"}),
@@ -342,6 +343,10 @@ def test_bad_input(case, tmp_path, monkeypatch):
         assert tuple(reject.line for reject in origin.rejects.listed) == case.lines
     assert all(reject.file == case.file for reject in origin.rejects.listed)
     assert case.warns in " | ".join(origin.warnings)
+    for cells in origin.cells.values():
+        assert cells.read == cells.used + cells.missing + cells.duplicates + cells.set_aside
+        assert min(cells.used, cells.missing, cells.duplicates, cells.set_aside) >= 0
+        assert sum(cells.why.values()) == cells.set_aside
     grid = records.grid()
     assert case.notes in " | ".join([origin.dialect, *grid.origin.notes])
     assert not any(np.isinf(array).any() for array in grid.values.values())

@@ -14,7 +14,7 @@ from fieldmend.diagnostics import gap_lengths, loss_rates, singular_energy
 from fieldmend.grid import Array, Grid
 from fieldmend.metrics import interpolate
 from fieldmend.quantities import Quantity, identify_all
-from fieldmend.result.summary import about_grid
+from fieldmend.result.summary import about_grid, cells_of
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -53,7 +53,9 @@ def overview(grid: Grid, kinds: Mapping[str, str] | None = None) -> dict[str, An
             for r in origin.rejects.listed[:REJECTS]
         ],
         "conditions": {
-            name: _condition(grid, name) | {"quantity": _quantity(found[name])}
+            name: _condition(grid, name)
+            | {"cells": cells_of(grid, name)}
+            | {"quantity": _quantity(found[name])}
             for name in grid.values
         },
         "notes": list(origin.notes),

@@ -23,6 +23,7 @@ from fieldmend.text import (
 )
 
 LOOK_FIRST = 5  # of the summary's list; the report has the rest
+CELLS = 6  # conditions whose cells are accounted for one by one
 LISTED = 5  # notes, rejects and the like
 
 
@@ -50,6 +51,7 @@ def opening(summary: dict[str, Any], more: Sequence[tuple[str, str]] = ()) -> li
             f"{rows['read']:,} read = {rows['used']:,} used + {rows['duplicates']:,} duplicates "
             f"+ {rows['set_aside']:,} set aside",
         ),
+        *_cells(summary["conditions"]),
         ("dialect", "; ".join(dict.fromkeys(one["dialect"] for one in summary["inputs"]))),
         *more,
         (
@@ -64,6 +66,23 @@ def opening(summary: dict[str, Any], more: Sequence[tuple[str, str]] = ()) -> li
         facts.insert(1, ("set aside", ", ".join(f"{n:,} {why}" for why, n in reasons)))
     names = ", ".join(shown(one["name"]) for one in summary["inputs"]) or "a grid"
     return [Text(names, style="bold"), _facts(facts)]
+
+
+def _cells(conditions: dict[str, Any]) -> list[tuple[str, str]]:
+    """What became of the cells of each condition, or of all where they are many."""
+    parts = ("read", "used", "missing", "duplicates", "set_aside")
+    found = {name: one["cells"] for name, one in conditions.items() if one.get("cells")}
+    if len(found) > CELLS:
+        total = {part: sum(one[part] for one in found.values()) for part in parts}
+        found = {f"all {len(found)} conditions": total}
+    return [
+        (
+            "cells" if at == 0 else "",
+            f"{shown(name)}: {one['read']:,} read = {one['used']:,} used + {one['missing']:,} "
+            f"missing + {one['duplicates']:,} duplicates + {one['set_aside']:,} set aside",
+        )
+        for at, (name, one) in enumerate(found.items())
+    ]
 
 
 def _facts(facts: Iterable[tuple[str, str]]) -> RenderableType:

@@ -158,9 +158,11 @@ def source(  # noqa: PLR0913 - the options of the reader, keyword-only
         _choice("What local times that come twice or never mean", Ambiguous),
     ] = None,
     on_duplicate: Annotated[
-        OnDuplicate,
-        _choice("What becomes of rows of one node and time that differ", OnDuplicate),
-    ] = OnDuplicate.mean,
+        OnDuplicate | None,
+        _choice(
+            "What becomes of rows of one node and time that differ, mean if not given", OnDuplicate
+        ),
+    ] = None,
     salvage: Annotated[
         bool,
         flag("--salvage", help="Keep what can be read of a damaged compressed file.", panel=PANEL),
@@ -182,7 +184,7 @@ def source(  # noqa: PLR0913 - the options of the reader, keyword-only
         "missing": missing or (),
         "tz": tz,
         "ambiguous": ambiguous and ambiguous.value,
-        "on_duplicate": on_duplicate.value,
+        "on_duplicate": on_duplicate and on_duplicate.value,
         "salvage": salvage,
         "locations": locations,
         "table": table,

@@ -6,15 +6,13 @@ the same parameters, windows overlapping so that their seams do not show.
 
 from __future__ import annotations
 
-import hashlib
 from dataclasses import dataclass, replace
 
 import numpy as np
 
-from fieldmend.core.engine import blocks
 from fieldmend.core.prox import Array, Mask
 from fieldmend.field.cycles import Course, choose_course, periods
-from fieldmend.field.fitted import Applied, FittedField, FittedOn, Known
+from fieldmend.field.fitted import Applied, FittedField, FittedOn, Known, digest
 from fieldmend.field.fitting import Fit, fit
 from fieldmend.field.holdout import Holdout
 from fieldmend.field.honest import Honest
@@ -47,7 +45,7 @@ def recover_field(
     O(T·N·r) time; memory a few times that of one window besides the results.
     """
     learnt = learn(X, observed, level=level, period=period, seed=seed)
-    return learnt.model.apply(X, observed, known=learnt.known), learnt
+    return learnt.model.apply(X, observed, known=learnt.known, own=True), learnt
 
 
 def learn(
@@ -65,14 +63,19 @@ def learn(
         view = replace(view, course=choose_course(record.data(sample), asked, len(X), seed))
         record = replace(record, view=view)
     fitted = fit(record.data(sample), seed)
-    honest = Honest.learnt(Trial.pooled(fitted.trials), level)
+    trial = Trial.pooled(fitted.trials)
+    later = Honest.of_other_slots(trial, level)
+    # Of a long record most slots are others than those fitted to.
+    honest = Honest.learnt(trial, level) if len(sample) == len(X) else later
     field, known = _refined(record, fitted)
     nothing = np.zeros((field.rank, 0))
     model = FittedField(
         view=view,
         field=replace(field, factors=nothing, deviation=nothing),
         screen=fitted.screen,
+        second=fitted.second,
         honest=honest,
+        later=later,
         level=level,
         choice=_choice(fitted, honest, view.course),
         start=fitted.start,
@@ -126,7 +129,7 @@ def _reported(trials: list[Trial], view: View, level: float) -> Holdout:
     for k, own in enumerate(trials):
         others = [t for i, t in enumerate(trials) if i != k] or [own]
         honest = Honest.learnt(Trial.pooled(others), level)
-        means.append(honest.mix(own.model, own.common, own.line, own.remote))
+        means.append(honest.mix(own.model, own.common, own.line, own.second, own.remote))
         halves.append(own.sd * honest.calibration.at(own.remote))
     every, mean, half = Trial.pooled(trials), np.concatenate(means), np.concatenate(halves)
     scale, centre = view.sign * view.scaling.scale[every.node], view.scaling.center[every.node]
@@ -159,6 +162,11 @@ def _choice(fitted: Fit, honest: Honest, course: Course | None) -> str:
     words.append(f"own wandering {100 * share:.0f} % of a node's variance")
     if fitted.start == "slots":
         words.append("started slot by slot: hidden readings came out better")
+    if fitted.second is not None:
+        shares = 100 * honest.to_second.weight
+        words.append(
+            f"each node also by the nodes most like it ({shares.min():.0f} to {shares.max():.0f} %)"
+        )
     for lean, what in (honest.to_line, "straight line"), (honest.to_common, "common field"):
         weight = float(lean.weight.max())
         if weight > 0:
@@ -166,15 +174,3 @@ def _choice(fitted: Fit, honest: Honest, course: Course | None) -> str:
     if course is not None:
         words.append(course.said)
     return ", ".join(words)
-
-
-def digest(X: Array, observed: Mask) -> str:
-    """SHA-256 of the readings: shape, then float64 values, slots × nodes, NaN where not observed.
-
-    The same for the same readings, whatever their precision, order in memory or machine.
-    """
-    out = hashlib.sha256(f"{X.shape[0]} {X.shape[1]}\n".encode())
-    for block in blocks(*X.shape):
-        values = np.where(observed[block], X[block], np.nan).astype("<f8", order="C")
-        out.update(values.tobytes())
-    return out.hexdigest()

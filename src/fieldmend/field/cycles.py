@@ -18,6 +18,7 @@ from fieldmend.field.fitting import quick_field
 from fieldmend.field.holdout import draw_hidden, runs_of
 from fieldmend.field.jumps import Index
 from fieldmend.field.model import Data, estimate
+from fieldmend.field.scaling import single
 
 _CYCLES = 3  # of a period that a record must hold
 _LONG = 12  # a gap is long from a twelfth of the period on: two hours of a day
@@ -105,7 +106,7 @@ def course_of(data: Data, length: int) -> Array:
     kernel = np.zeros(length)
     kernel[np.arange(width) - width // 2] = 1.0 / width
     smooth: Array = np.fft.irfft(np.fft.rfft(out) * np.fft.rfft(kernel), n=length)
-    return smooth
+    return single(smooth)
 
 
 def without(data: Data, course: Course) -> Data:

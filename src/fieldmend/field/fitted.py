@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
@@ -9,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from fieldmend.core.engine import blocks
 from fieldmend.core.problem import LowRank, Scaling
 from fieldmend.core.prox import Array, Mask
 from fieldmend.field.holdout import Calibration, distances, remoteness
@@ -17,6 +19,7 @@ from fieldmend.field.lean import lines
 from fieldmend.field.model import Data, Field, estimate, follow
 from fieldmend.field.record import Record, View
 from fieldmend.field.screens import Screen
+from fieldmend.field.second import Second
 from fieldmend.field.windows import Window, windows
 
 NAMES = "estimate", "low_rank", "sparse", "lower", "upper"
@@ -94,7 +97,9 @@ class FittedField:
     view: View
     field: Field  # parameters; no factors
     screen: Screen
-    honest: Honest
+    second: Second | None
+    honest: Honest  # in the record that it was fitted to
+    later: Honest  # in other slots
     level: float  # of the intervals
     choice: str  # in words
     start: str  # "jumps" or "slots"
@@ -114,7 +119,13 @@ class FittedField:
         return self.field.rank
 
     def apply(
-        self, X: Array, observed: Mask, *, first: int = 0, known: list[Known] | None = None
+        self,
+        X: Array,
+        observed: Mask,
+        *,
+        first: int = 0,
+        known: list[Known] | None = None,
+        own: bool | None = None,
     ) -> Applied:
         """The field at every entry of consecutive slots.
 
@@ -129,11 +140,17 @@ class FittedField:
             Number of the first slot, counted from the first one fitted on: a course has a phase.
         known
             What fitting found in the windows of this very record.
+        own
+            Whether these slots are (a part of) the record that the model was fitted to; None: if
+            they are the whole of it, to the last reading.
         """
+        if own is None:
+            own = digest(X, observed) == self.fitted_on.sha256
+        honest = self.honest if own else self.later
         record = Record.of(X, observed, self.view, first)
         out = _Output(record)
         for window, now, clean in self._followed(record, known):
-            out.add(window, now, clean, self.honest)
+            out.add(window, now, clean, *self.estimated(now, clean, honest))
         return out.finished(self)
 
     def _followed(
@@ -157,6 +174,17 @@ class FittedField:
             now = follow(now, clean, tol=3e-3, most=10)
         return now, clean
 
+    def estimated(self, now: Field, clean: Data, honest: Honest) -> tuple[Array, Array]:
+        """The estimates of one stretch, nodes × slots, scaled, and half their intervals."""
+        model, variance = estimate(now, clean)
+        remote = remoteness(*distances(clean.used, clean.slots))
+        line = lines(clean.readings, clean.used)
+        second = np.full(model.shape, np.nan)
+        if self.second is not None:
+            second = self.second.estimate(model, clean)
+        mean = honest.mix(model, now.common(), line, second, remote)
+        return mean, np.sqrt(variance) * honest.calibration.at(remote)
+
 
 class _Output:
     """The results, filled window by window in the units and the precision of the readings."""
@@ -166,14 +194,10 @@ class _Output:
         self.arrays = {name: np.empty_like(record.X) for name in NAMES}
         self.factors: list[Array] = []
 
-    def add(self, window: Window, now: Field, clean: Data, honest: Honest) -> None:
-        """Estimate a window; keep its middle."""
+    def add(self, window: Window, now: Field, clean: Data, mean: Array, half: Array) -> None:
+        """Keep the middle of a window: estimates and half their intervals, nodes × slots."""
         record, view = self.record, self.record.view
-        mean, variance = estimate(now, clean)
-        remote = remoteness(*distances(clean.used, clean.slots))
-        line = lines(clean.readings, clean.used)
-        mean = honest.mix(mean, now.common(), line, remote)
-        half = view.sign * np.sqrt(variance) * honest.calibration.at(remote)
+        half = view.sign * half
         rows, kept = slice(window.start, window.stop), window.kept
         usual = 0.0 if view.course is None else view.course.at(clean.slots)
         for name, values in (
@@ -202,3 +226,15 @@ class _Output:
             factors=LowRank(left, right[back]),
             scaling=Scaling(view.scaling.center[back], view.scaling.scale[back]),
         )
+
+
+def digest(X: Array, observed: Mask) -> str:
+    """SHA-256 of the readings: shape, then float64 values, slots × nodes, NaN where not observed.
+
+    The same for the same readings, whatever their precision, order in memory or machine.
+    """
+    out = hashlib.sha256(f"{X.shape[0]} {X.shape[1]}\n".encode())
+    for block in blocks(*X.shape):
+        values = np.where(observed[block], X[block], np.nan).astype("<f8", order="C")
+        out.update(values.tobytes())
+    return out.hexdigest()

@@ -13,13 +13,15 @@ from fieldmend.field.mixture import mixture_start, worth_trying
 from fieldmend.field.model import (
     Data,
     Field,
+    estimate,
     grow,
     improve,
     start_field,
     update_factors,
 )
 from fieldmend.field.screens import DistanceScreen, JumpScreen, Screen
-from fieldmend.field.trials import Trial, judged, refitted
+from fieldmend.field.second import Second, second_look
+from fieldmend.field.trials import Trial, forgetful, judged, refitted
 
 _RANKS = (2, 6, 12)
 _HIDDEN = 0.1  # share of the readings hidden for the choice of the start
@@ -33,6 +35,7 @@ class Fit:
 
     field: Field
     clean: Data
+    second: Second | None
     trials: list[Trial]
     screen: Screen
     start: str
@@ -45,6 +48,7 @@ def fit(data: Data, seed: int) -> Fit:
     clean = data.using(data.used & ~false)
     hidden = draw_hidden(clean.used, ~clean.used, _HIDDEN, rng)
     rest = clean.using(clean.used & ~hidden)
+    field = forgetful(field, clean, rest)
     field = _grown(update_factors(field, rest, rng) if field.rank else field, rest, rng)
     start = "jumps"
     if worth_trying(data):
@@ -58,7 +62,8 @@ def fit(data: Data, seed: int) -> Fit:
             clean, start = data.using(data.used & ~false), "slots"
     field = improve(field, clean, rng, rounds=1)
     field = update_factors(field, clean, rng, tol=1e-3, most=20)
-    return Fit(field, clean, _trials(field, clean, rng), screen, start)
+    second = second_look(estimate(field, clean)[0], clean)
+    return Fit(field, clean, second, _trials(field, second, clean, rng), screen, start)
 
 
 def quick_field(data: Data, seed: int) -> Field:
@@ -98,13 +103,15 @@ def _from_mixture(
     return false, field, DistanceScreen(threshold), judged(field, rest, data, hidden)
 
 
-def _trials(field: Field, clean: Data, rng: np.random.Generator) -> list[Trial]:
+def _trials(
+    field: Field, second: Second | None, clean: Data, rng: np.random.Generator
+) -> list[Trial]:
     """Hold-outs with the nodes' parts as they stay: errors and standard deviations fit together."""
     out = []
     for _ in range(_HOLDOUTS):
         hidden = draw_hidden(clean.used, ~clean.used, _SHARE, rng)
         rest = clean.using(clean.used & ~hidden)
-        out.append(judged(refitted(field, clean, rest, rng), rest, clean, hidden))
+        out.append(judged(refitted(field, clean, rest, rng), rest, clean, hidden, second))
     return out
 
 

@@ -16,6 +16,9 @@ from fieldmend.field.jumps import Index
 _EDGES = (0.75, 2.0, 8.0, 30.0)  # of remoteness
 CLASSES = len(_EDGES) + 1
 _FEW = 60  # hidden readings below which nothing is decided
+_TOLD = 20  # hidden readings below which the usual weight stays
+_PRIOR = 30.0  # witnesses' worth of the usual weight
+_APART = 4.0  # remotenesses between two hidden readings that are two witnesses
 _SURE = 1.0  # standard errors that a mixture has to win by; how much it counts grows from there
 
 
@@ -47,6 +50,36 @@ def choose_lean(truth: Array, model: Array, simple: Array, remote: Array, run: I
         if here.sum() >= _FEW:
             weight[k] = _weight(truth[here] - model[here], simple[here] - model[here], run[here])
     return Lean(weight)
+
+
+def stack(truth: Array, model: Array, other: Array, remote: Array, usual: float = 0.5) -> Lean:
+    """Weights of a second estimate of the same standing as the first, per class of remoteness.
+
+    Of two good estimates with errors of their own, some of each is better than either, so the
+    usual weight is half and half until hidden readings say otherwise: first all of them together,
+    then those of each class. Neighbours in a long gap say nearly the same: they are few witnesses.
+    """
+    there = np.isfinite(other)
+    error, towards = (truth - model)[there], (other - model)[there]
+    remote, group = remote[there], np.searchsorted(_EDGES, remote[there])
+    usual = _shrunk(error, towards, remote, usual)
+    classes = (group == k for k in range(len(_EDGES) + 1))
+    weight = [_shrunk(error[own], towards[own], remote[own], usual) for own in classes]
+    return Lean(np.array(weight))
+
+
+def _shrunk(error: Array, towards: Array, remote: Array, usual: float) -> float:
+    """The least-squares weight, drawn to the usual one as far as witnesses are few."""
+    if error.size < _TOLD:
+        return usual
+    bound = 4.0 * float(np.quantile(np.maximum(np.abs(error), np.abs(error - towards)), 0.95))
+    error, towards = np.clip(error, -bound, bound), np.clip(towards, -bound, bound)
+    curve = float(towards @ towards)
+    if curve <= 0:
+        return usual
+    prior = _PRIOR * max(1.0, _APART * float(np.median(remote))) / error.size
+    best = (float(error @ towards) / curve + prior * usual) / (1.0 + prior)
+    return min(1.0, max(0.0, best))
 
 
 def _weight(error: Array, towards: Array, run: Index) -> float:

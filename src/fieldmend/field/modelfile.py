@@ -44,11 +44,17 @@ def write(path: str | os.PathLike[str], header: dict[str, Any], arrays: dict[str
             file.writestr(zipfile.ZipInfo(_HEADER), text.encode())
             for name, array in arrays.items():
                 out = io.BytesIO()
-                np.lib.format.write_array(out, array.astype("<f8", order="C"), allow_pickle=False)
+                np.lib.format.write_array(out, _shortest(array), allow_pickle=False)
                 file.writestr(zipfile.ZipInfo(f"{name}.npy"), out.getvalue())
         part.replace(target)
     finally:
         part.unlink(missing_ok=True)
+
+
+def _shortest(array: Array) -> Array:
+    """The same numbers in four bytes each if they fit, else in eight."""
+    short = array.astype("<f4", order="C")
+    return short if np.array_equal(short, array) else array.astype("<f8", order="C")
 
 
 def read(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, Array]]:
@@ -119,7 +125,8 @@ def _array(file: zipfile.ZipFile, entry: zipfile.ZipInfo) -> Array:
     count = 1
     for side in shape:
         count *= side
-    if dtype != np.dtype("<f8") or fortran or min(shape, default=0) < 0 or count * 8 != rest:
-        raise ValueError(f"{entry.filename} holds no float64 array of its size")
-    out = np.frombuffer(raw, "<f8", offset=stream.tell()).reshape(shape)
+    known = dtype in (np.dtype("<f8"), np.dtype("<f4"))
+    if not known or fortran or min(shape, default=0) < 0 or count * dtype.itemsize != rest:
+        raise ValueError(f"{entry.filename} holds no array of numbers of its size")
+    out = np.frombuffer(raw, dtype, offset=stream.tell()).reshape(shape)
     return out.astype(np.float64)

@@ -26,6 +26,7 @@ from fieldmend.field.lean import CLASSES, Lean
 from fieldmend.field.model import Field
 from fieldmend.field.record import View
 from fieldmend.field.screens import DistanceScreen, JumpScreen, Screen
+from fieldmend.field.second import LAGS, LIKE, Second
 
 _LAW = "scale", "rise", "centre", "spread"  # arrays of a JumpLaw
 _STEADIEST = 0.99999  # no φ above this comes from a fit
@@ -86,11 +87,15 @@ def pack(part: FittedField) -> tuple[dict[str, Any], dict[str, Array]]:
         "own_phi": field.nodes.phi,
         "own_innovation": field.nodes.innovation,
         "own_noise": field.nodes.noise,
-        "to_common": part.honest.to_common.weight,
-        "to_line": part.honest.to_line.weight,
-        "calibration_centres": part.honest.calibration.centres,
-        "calibration_factor": part.honest.calibration.factor,
     }
+    for name, honest in ("here", part.honest), ("later", part.later):
+        arrays |= {
+            f"{name}_to_common": honest.to_common.weight,
+            f"{name}_to_line": honest.to_line.weight,
+            f"{name}_to_second": honest.to_second.weight,
+            f"{name}_calibration_centres": honest.calibration.centres,
+            f"{name}_calibration_factor": honest.calibration.factor,
+        }
     words: dict[str, Any] = {
         "unit": part.unit,
         "quantity": part.quantity,
@@ -102,6 +107,8 @@ def pack(part: FittedField) -> tuple[dict[str, Any], dict[str, Array]]:
         "fitted_on": {f.name: getattr(part.fitted_on, f.name) for f in fields(FittedOn)},
         "screen": _pack_screen(part.screen, arrays),
     }
+    if part.second is not None:
+        arrays |= _pack_second(part.second)
     if view.course is not None:
         arrays["course"], words["course"] = view.course.values, view.course.said
     if part.live is not None:
@@ -109,6 +116,22 @@ def pack(part: FittedField) -> tuple[dict[str, Any], dict[str, Array]]:
         arrays["live_centres"] = part.live.calibration.centres
         arrays["live_factor"] = part.live.calibration.factor
     return words, arrays
+
+
+def _pack_second(second: Second) -> dict[str, Array]:
+    own = second.nodes
+    return {
+        "second_like": second.like.astype(np.float64),
+        "second_centre": second.centre,
+        "second_size": second.size,
+        "second_level": second.level,
+        "second_penalty": second.penalty,
+        "second_slope": second.slope,
+        "second_able": second.able.astype(np.float64),
+        "second_phi": own.phi,
+        "second_innovation": own.innovation,
+        "second_noise": own.noise,
+    }
 
 
 def _pack_screen(screen: Screen, arrays: dict[str, Array]) -> dict[str, Any]:
@@ -133,7 +156,9 @@ def unpack(words: Any, arrays: dict[str, Array], nodes: int) -> FittedField:
         view=_view(got),
         field=_field(got, rank),
         screen=_screen(got),
-        honest=_honest(got),
+        second=_second(got) if "second_like" in got.arrays else None,
+        honest=_honest(got, "here"),
+        later=_honest(got, "later"),
         level=level,
         choice=got.text("choice"),
         start=got.text("start"),
@@ -185,11 +210,35 @@ def _field(got: _Got, rank: int) -> Field:
     )
 
 
-def _honest(got: _Got) -> Honest:
+def _honest(got: _Got, name: str) -> Honest:
     return Honest(
-        Lean(got.within("to_common", (CLASSES,), 1.0)),
-        Lean(got.within("to_line", (CLASSES,), 1.0)),
-        _calibration(got, "calibration"),
+        Lean(got.within(f"{name}_to_common", (CLASSES,), 1.0)),
+        Lean(got.within(f"{name}_to_line", (CLASSES,), 1.0)),
+        Lean(got.within(f"{name}_to_second", (CLASSES,), 1.0)),
+        _calibration(got, f"{name}_calibration"),
+    )
+
+
+def _second(got: _Got) -> Second:
+    n = got.nodes
+    count = min(LIKE, n - 1)
+    like = got.within("second_like", (n, count), n - 1)
+    able = got.within("second_able", (n,), 1.0)
+    if (like % 1 != 0).any() or (able % 1 != 0).any():
+        raise ValueError("second_like and second_able must be whole numbers")
+    return Second(
+        like=like.astype(np.intp),
+        centre=got.array("second_centre", (n,)),
+        size=got.positive("second_size", (n,)),
+        level=got.array("second_level", (n,)),
+        penalty=got.within("second_penalty", (n,), np.inf),
+        slope=got.array("second_slope", (n, count * len(LAGS) + 1)),
+        able=able.astype(np.bool_),
+        nodes=NodeModel(
+            got.within("second_phi", (n,), _STEADIEST),
+            got.positive("second_innovation", (n,)),
+            got.positive("second_noise", (n,)),
+        ),
     )
 
 

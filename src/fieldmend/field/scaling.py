@@ -42,3 +42,9 @@ def scaled(X: Array, observed: Mask, scaling: Scaling) -> Array:
     x = np.where(observed, X, 0.0).astype(np.float64)
     x = (np.clip(x, -_BOUND, _BOUND) - scaling.center) / scaling.scale
     return np.ascontiguousarray((np.clip(x, -1e6, 1e6) * observed).T)
+
+
+def single(values: Array) -> Array:
+    """Rounded to seven digits, as parameters are kept that a model file has many of."""
+    out: Array = values.astype(np.float32).astype(np.float64)
+    return out

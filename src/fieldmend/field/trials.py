@@ -10,8 +10,11 @@ from fieldmend.core.prox import Array, Mask
 from fieldmend.field.holdout import Index, distances, remoteness
 from fieldmend.field.lean import lines
 from fieldmend.field.model import Data, Field, estimate, improve, update_factors
+from fieldmend.field.second import Second
 
 _FORGET = 4.0  # a node that lost a quarter of its readings forgets its loadings
+_AWAY = 0.3  # of the slots, at either end: they stand for days that were not fitted to
+_HEARD = 0.7  # of a slot's readings: where fewer are left, the factors forget what they saw
 
 
 @dataclass(frozen=True)
@@ -24,6 +27,8 @@ class Trial:
     model: Array
     common: Array
     line: Array
+    second: Array  # NaN where there is no second look
+    later: Array  # the second look in slots that it did not learn from; NaN elsewhere
     sd: Array
     remote: Array
     gap: Index
@@ -48,13 +53,34 @@ def refitted(field: Field, every: Data, rest: Data, rng: np.random.Generator) ->
     before = np.maximum(every.used.sum(axis=1), 1)
     lost = np.minimum(_FORGET * (1.0 - rest.used.sum(axis=1) / before), 1.0)[:, None]
     loadings = field.loadings + lost * (field.mean_loading - field.loadings)
-    field = update_factors(replace(field, loadings=loadings), rest, rng)
+    field = forgetful(replace(field, loadings=loadings), every, rest)
+    field = update_factors(field, rest, rng)
     return improve(field, rest, rng, rounds=2, nodes=False)
 
 
-def judged(field: Field, rest: Data, every: Data, hidden: Mask) -> Trial:
-    """What the field, fitted to the rest, says of the hidden readings."""
+def forgetful(field: Field, every: Data, rest: Data) -> Field:
+    """Factors interpolated across the slots most of whose readings are hidden now.
+
+    Conjugate gradients stop early and stay near their start: one that saw the hidden readings would
+    look better than a fit that never did.
+    """
+    kept = rest.used.sum(axis=0) >= _HEARD * every.used.sum(axis=0)
+    if kept.all() or not kept.any() or not field.rank:
+        return field
+    slots = every.slots
+    factors = np.array([np.interp(slots, slots[kept], row[kept]) for row in field.factors])
+    return replace(field, factors=factors)
+
+
+def judged(
+    field: Field, rest: Data, every: Data, hidden: Mask, second: Second | None = None
+) -> Trial:
+    """What the field, fitted to the rest, says of the hidden readings; and the second look."""
     mean, variance = estimate(field, rest)
+    looked = later = np.full(int(hidden.sum()), np.nan)
+    if second is not None:
+        looked = second.again(mean, rest).estimate(mean, rest)[hidden]
+        later = _looked_away(second, mean, rest)[hidden]
     node, slot = np.nonzero(hidden)
     back, ahead = (d[hidden] for d in distances(rest.used, rest.slots))
     gap = np.where(np.isfinite(back + ahead), back + ahead - 1.0, np.fmin(back, ahead))
@@ -66,11 +92,23 @@ def judged(field: Field, rest: Data, every: Data, hidden: Mask) -> Trial:
         mean[hidden],
         field.common()[hidden],
         lines(rest.readings, rest.used)[hidden],
+        looked,
+        later,
         np.sqrt(variance[hidden]),
         remoteness(back, ahead),
         gap.astype(np.intp),
         _runs(rest.used, hidden),
     )
+
+
+def _looked_away(second: Second, mean: Array, rest: Data) -> Array:
+    """The second look at the last slots, and at the first, with regressions from the others."""
+    place = np.arange(rest.used.shape[1]) / rest.used.shape[1]
+    out = np.full(mean.shape, np.nan)
+    for away in (place < _AWAY, place >= 1.0 - _AWAY):
+        learnt = second.again(mean, rest.using(rest.used & ~away))
+        out[:, away] = learnt.estimate(mean, rest)[:, away]
+    return out
 
 
 def _runs(used: Mask, hidden: Mask) -> Index:

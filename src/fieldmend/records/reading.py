@@ -12,12 +12,28 @@ from fieldmend.grid import FileRead, Grid, Origin, Rejects
 from fieldmend.records.gridding.slotting import build
 from fieldmend.records.sources.opening import stages
 from fieldmend.records.sources.stage import Chosen, Stage
-from fieldmend.records.table import clock, duplicates, loading, missing_codes, zones
+from fieldmend.records.table import (
+    clock,
+    duplicates,
+    loading,
+    missing_codes,
+    owner,
+    strays,
+    zones,
+)
+from fieldmend.records.table.abbreviations import parted
+from fieldmend.records.table.account import account
 from fieldmend.records.table.columns import Roles, Wanted
 from fieldmend.records.table.labels import label, units_of
 from fieldmend.records.table.ledger import Ledger
 from fieldmend.records.table.places import given_places, read_places, row_places
-from fieldmend.records.table.planning import Missing, plans_of, roles_of, unknown
+from fieldmend.records.table.planning import (
+    Missing,
+    plans_of,
+    roles_of,
+    unknown,
+    words_for_missing,
+)
 from fieldmend.records.table.session import Session, is_small
 from fieldmend.records.table.shapes import LONG, MATRIX, Shape
 from fieldmend.records.vocabulary import listing
@@ -26,6 +42,7 @@ from fieldmend.text import shown
 if TYPE_CHECKING:
     import duckdb
 
+CLASHES = 6  # rows that contradict each other, from which on it is no chance
 AMBIGUOUS = (None, "earlier", "later", "missing")
 
 
@@ -116,7 +133,7 @@ class Records:
 def read(  # noqa: PLR0913 - the options of the reader, keyword-only
     source: Any,
     *,
-    node: str | None = None,
+    node: str | Sequence[str] | None = None,
     time: str | Sequence[str] | None = None,
     value: str | None = None,
     variable: str | None = None,
@@ -124,7 +141,7 @@ def read(  # noqa: PLR0913 - the options of the reader, keyword-only
     missing: Sequence[float | str] | Mapping[str, Sequence[float | str]] = (),
     tz: str | None = None,
     ambiguous: str | None = None,
-    on_duplicate: str = "mean",
+    on_duplicate: str | None = None,
     salvage: bool = False,
     locations: Any = None,
     table: str | None = None,
@@ -138,17 +155,20 @@ def read(  # noqa: PLR0913 - the options of the reader, keyword-only
         CSV and its kin, NDJSON, Parquet, netCDF, SQLite; ``postgresql://…``; a pandas, Polars or
         PyArrow frame. A path is taken literally.
     node, time, value, variable : str, optional
-        Columns, where their names are not known ones. `time` may be two columns: date and time.
+        Columns, where their names are not known ones. `time` may be two columns: date and time;
+        `node` several, which make its name together.
     conditions : sequence of str, optional
         The conditions to keep; all by default.
     missing : sequence, or mapping from condition to sequence
         Values that stand for no reading, such as -9999; nothing is guessed.
     tz : str, optional
-        The zone of stamps that carry none; UTC by default, and it is said.
+        The zone of stamps that carry none, such as "Europe/Berlin" or "+05:30"; UTC by default,
+        and it is said. "BST=+01:00" says what an abbreviation means that means several zones.
     ambiguous : {"earlier", "later", "missing"}, optional
         For local times that come twice or never; an error by default.
-    on_duplicate : {"mean", "first", "last", "error"}
-        For rows of one node and time that differ.
+    on_duplicate : {"mean", "first", "last", "error"}, optional
+        For rows of one node and time that differ; the mean by default. Where most rows are such,
+        the node's column may be another: then it must be said, or `node` be named.
     salvage : bool
         Keep what can be read of a damaged compressed file.
     locations : path, frame or mapping, optional
@@ -188,12 +208,18 @@ def read(  # noqa: PLR0913 - the options of the reader, keyword-only
         raise InputError("time= names no column")
     if ambiguous not in AMBIGUOUS:
         raise InputError(f"ambiguous={shown(ambiguous)!r}", hint="earlier, later or missing")
-    if on_duplicate not in duplicates.ON_DUPLICATE:
+    if on_duplicate not in (None, *duplicates.ON_DUPLICATE):
         raise InputError(
             f"on_duplicate={shown(on_duplicate)!r}", hint=", ".join(duplicates.ON_DUPLICATE)
         )
+    zone, meanings = parted(tz)
     job = _Job(
-        Wanted(node, time, value, variable, conditions), missing, tz, ambiguous, on_duplicate
+        Wanted(node, time, value, variable, conditions, words_for_missing(missing)),
+        missing,
+        zone,
+        ambiguous,
+        on_duplicate,
+        meanings,
     )
     session = Session.open(small=is_small(source))
     found: list[Stage] = []
@@ -218,7 +244,8 @@ class _Job:
     missing: Missing
     tz: str | None
     ambiguous: str | None
-    on_duplicate: str
+    on_duplicate: str | None
+    meanings: dict[str, str]
     notes: list[str] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
 
@@ -226,7 +253,9 @@ class _Job:
         con = session.con
         sources, places = self._sorted_out(con, found)
         self.warnings += unknown(sources, self.missing)
-        names, plans = plans_of(sources, self.missing, zone=self.tz is not None)
+        names, plans = plans_of(
+            sources, self.missing, zone=self.tz is not None, meanings=self.meanings
+        )
         roles = [roles for _, roles in sources]
         keys = sorted({key for one in roles for key in one.places})
         loading.create(con, len(names), keys, roles[0].shape)
@@ -247,14 +276,16 @@ class _Job:
         sources: list[tuple[Stage, Roles]] = []
         for stage in found:
             only_places = read_places(stage, con)
-            self.notes += stage.notes
-            self.warnings += stage.warnings
             if only_places is not None:
                 places |= only_places
+                self.notes += stage.notes
+                self.warnings += stage.warnings
                 self.notes.append(f"{shown(stage.name)}: positions of {len(only_places)} nodes")
                 continue
-            roles = roles_of(stage, self.wanted)
+            roles = roles_of(stage, self.wanted, con)
             sources.append((stage, roles))
+            self.notes += stage.notes
+            self.warnings += stage.warnings
             if roles.passed_over:
                 self.notes.append(
                     f"{shown(stage.name)}: columns passed over: {listing(roles.passed_over)}"
@@ -273,8 +304,9 @@ class _Job:
         con, plans = ledger.con, ledger.plans
         shape = roles[0].shape
         self._refuse_doubtful(ledger)
+        zones.refuse_several(con, ledger.where)
         self.notes += zones.check_zones(con, ledger.bases, self.tz, ledger.where)
-        self.warnings += zones.set_clocks_aside(con)
+        self.warnings += zones.set_clocks_aside(con) or strays.set_aside(con)
         read = sum(ledger.rows)
         totals, rejects = ledger.rejects()
         set_aside = sum(totals.values())
@@ -283,13 +315,16 @@ class _Job:
         nodes, conditions = shape.labels(names, labelled, kinds, self.wanted.conditions)
         units = units_of(con, plans, conditions, shape)
         twice = duplicates.settle(
-            con, len(names), self.on_duplicate, ledger.where, shape, len(kinds)
+            con, len(names), self.on_duplicate or "mean", ledger.where, shape, len(kinds)
         )
+        self._refuse_clashes(ledger, twice, read - set_aside)
         self._say(twice, set_aside, read)
         _used(con, twice)
         stated = {n: p for plan in plans for n, p in plan.stage.places.items()}
         known = row_places(con, roles) | stated | places
         self._check_readings(ledger, names, conditions, shape)
+        cells, said = account(ledger, names, conditions, shape, twice=twice.rows > 0)
+        self.warnings += said
         origin = Origin(
             files=tuple(
                 FileRead(
@@ -315,6 +350,7 @@ class _Job:
                     con, names, conditions, long=shape is LONG, matrix=shape is MATRIX
                 )
             ),
+            cells=cells,
         )
         return Records(
             nodes,
@@ -340,11 +376,41 @@ class _Job:
                 hint="Say which is meant with ambiguous= earlier, later or missing (--ambiguous)",
             )
 
+    def _refuse_clashes(self, ledger: Ledger, twice: duplicates.Twice, sound: int) -> None:
+        """Where most rows contradict each other, several sensors are taken for one."""
+        if self.on_duplicate or self.wanted.node or twice.clashing < CLASHES:
+            return
+        if twice.clashing * 2 <= sound:
+            return
+        plan = ledger.plans[0]
+        names = plan.stage.names
+        found = (
+            owner.likely(plan.stage, plan.roles, names, ledger.con) if plan.stage.relation else ""
+        )
+        taken = plan.roles.node
+        as_node = (
+            "no column was taken for the node"
+            if taken is None
+            else (f"{shown(names[taken])} was taken for the node")
+        )
+        perhaps = (
+            f", perhaps with node={shown(found)!r} (--node {shown(found)})"
+            if found
+            else (" with node= (--node)")
+        )
+        raise InputError(
+            f"{twice.clashing:,} of {sound:,} rows contradict others of their node and time "
+            f"({as_node}; found: {listing(names)}); first {twice.example}",
+            file=plan.stage.name,
+            hint=f"Name the node's column{perhaps}; if these rows belong together, say so with "
+            "on_duplicate='mean' (--on-duplicate mean)",
+        )
+
     def _say(self, twice: duplicates.Twice, set_aside: int, read: int) -> None:
         if twice.differing:
             self.warnings.append(
-                f"{twice.differing:,} times have readings that differ; {self.on_duplicate} taken; "
-                f"first {twice.example}"
+                f"{twice.differing:,} times have readings that differ; "
+                f"{self.on_duplicate or 'mean'} taken; first {twice.example}"
             )
         if set_aside * 2 > read:
             self.warnings.append(f"{set_aside:,} of {read:,} rows were set aside")
@@ -352,7 +418,9 @@ class _Job:
     def _check_readings(
         self, ledger: Ledger, names: list[str], conditions: Sequence[str], shape: Shape
     ) -> None:
-        counts = shape.counts(ledger.con, names, conditions)
+        counts = shape.counts(ledger.con, names)
+        if shape is LONG:
+            counts = {name: counts.get(name, 0) for name in conditions}
         if not any(counts.values()):
             raise InputError(
                 "all readings are missing",

@@ -24,7 +24,24 @@ CONDITIONS = frozenset(
     "temperature temp humidity rh light lux voltage volt battery pressure co2 pm25 pm10 "
     "wspd wdir wvht pres atmp wtmp dewp wind rain precipitation snow radiation salinity ph "
     "turbidity oxygen noise moisture soil_moisture airtemp air_temperature water_temperature "
-    "conductivity current power energy".split()
+    "conductivity current power energy hum press pm1 pm2 no2 o3 so2 co voc tvoc uv dew "
+    "dewpoint gust airtc battv ptemp visibility irradiance".split()
+)
+# Parts of names that speak for a node, where the column behaves like one.
+NODE_HINTS = frozenset(
+    "id node nodes sensor sensors mote site location loc place room station sta device dev logger "
+    "probe serial sn mac address addr name plot tree well buoy point unitid tag channel nodeid "
+    "moteid stationid sensorid deviceid siteid numersta numer eui imei wmo icao usaf thing asset "
+    "machine gauge mast tower ort standort messstelle knoten geraet estacion capteur".split()
+)
+# Parts of names that speak against it: kinds, states, remarks.
+NO_NODE = frozenset(
+    "type kind status state flag flags quality qc unit units message msg payload port comment "
+    "remark note mode version firmware date time".split()
+)
+CALENDAR = frozenset(
+    "year month day hour minute second week weekday dayofyear doy dow julian yday jday yr mo dy hr "
+    "mn min sec quarter season".split()
 )
 KNOWN = frozenset([*NODE, *TIME, *PLACE, *VARIABLE, *VALUE, *UNIT])
 MISSING = frozenset(["", "nan", "na", "n/a", "null", "none", "-", "unavailable", "unknown", "mm"])

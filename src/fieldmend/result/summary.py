@@ -28,7 +28,10 @@ def summarise(recovery: Result) -> dict[str, Any]:
         "fieldmend": __version__,
         "command": recovery.options.command,
         **about_grid(grid),
-        "conditions": {name: _condition(one) for name, one in recovery.conditions.items()},
+        "conditions": {
+            name: _condition(one) | {"cells": cells_of(grid, name)}
+            for name, one in recovery.conditions.items()
+        },
         "look_first": look_first(recovery),
         "notes": [*origin.notes, *recovery.notes],
         "warnings": [*origin.warnings, *_warnings(recovery)],
@@ -58,6 +61,12 @@ def about_grid(grid: Grid) -> dict[str, Any]:
             "places": 0 if grid.places is None else len(grid.places),
         },
     }
+
+
+def cells_of(grid: Grid, name: str) -> dict[str, Any] | None:
+    """What became of a condition's cells; None where they were not read from records."""
+    found = grid.origin.cells.get(name)
+    return None if found is None else {**asdict(found), "why": dict(found.why)}
 
 
 def _warnings(recovery: Result) -> list[str]:

@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fieldmend.errors import InputError
-from fieldmend.records.sources.stage import Stage, describe, literal
+from fieldmend.records.sources.stage import Stage, describe, kind_of_type, literal
 from fieldmend.records.sql import quoted
 from fieldmend.text import shown
 
@@ -27,7 +27,12 @@ def stage(path: Path, name: str, con: "duckdb.DuckDBPyConnection", work: Path) -
             hint="Fetch it again",
         ) from error
     names = [row[0] for row in described]
-    picked = ", ".join(f"{quoted(n)} AS c{i}" for i, n in enumerate(names))
+    # Bytes, lists and the like are read as the text that they make: none of them vanishes.
+    as_text = {row[0] for row in described if kind_of_type(row[1]) == "other"}
+    picked = ", ".join(
+        f"{f'CAST({quoted(n)} AS VARCHAR)' if n in as_text else quoted(n)} AS c{i}"
+        for i, n in enumerate(names)
+    )
     relation = f"(SELECT {picked} FROM {source})"
     return describe(Stage(name, names, relation, params, words="Parquet"), con)
 

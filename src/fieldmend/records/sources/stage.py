@@ -74,6 +74,35 @@ def literal(path: Path, work: Path) -> str:
     return str(link)
 
 
+def scan(con: "duckdb.DuckDBPyConnection", sql: str, params: dict[str, Any]) -> list[Any]:
+    """The rows of a query over a stage's relation; what DuckDB notes of bad lines is dropped."""
+    used = {key: value for key, value in params.items() if re.search(rf"\${key}\b", sql)}
+    rows = con.execute(sql, used).fetchall()
+    con.execute("DROP TABLE IF EXISTS reject_errors; DROP TABLE IF EXISTS reject_scans")
+    return rows
+
+
+def materialise(stage: Stage, con: "duckdb.DuckDBPyConnection") -> None:
+    """Give a stage whose rows come in batches a table, so that it can be read more than once."""
+    if stage.batches is None:
+        return
+    types = {"number": "DOUBLE", "naive": "TIMESTAMP", "zoned": "TIMESTAMP"}
+    table = f"staged_{id(stage)}"
+    made = False
+    for batch in stage.batches:
+        con.register("batch", {f"c{i}": column for i, column in enumerate(batch)})
+        con.execute(f"INSERT INTO {table} FROM batch" if made else
+                    f"CREATE TABLE {table} AS FROM batch")  # fmt: skip
+        con.unregister("batch")
+        made = True
+    if not made:
+        cells = ", ".join(
+            f"c{i} {types.get(kind, 'VARCHAR')}" for i, kind in enumerate(stage.kinds)
+        )
+        con.execute(f"CREATE TABLE {table} ({cells})")
+    stage.relation, stage.batches = table, None
+
+
 def describe(stage: Stage, con: "duckdb.DuckDBPyConnection") -> Stage:
     """Fill in the kinds of the columns and a sample, from the relation itself."""
     described = con.execute(f"DESCRIBE SELECT * FROM {stage.relation}", stage.params).fetchall()

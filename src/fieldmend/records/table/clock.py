@@ -5,13 +5,15 @@ Inside, time is int64 microseconds, UTC.
 
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime, timedelta, timezone, tzinfo
 from functools import cache
+from types import MappingProxyType
 from zoneinfo import ZoneInfo
 
 from fieldmend.errors import InputError
+from fieldmend.records.table import abbreviations, months
 from fieldmend.text import shown
 
 DAY = 86_400_000_000
@@ -24,19 +26,24 @@ BASIC = re.compile(r"\d{8}T\d{4,6}Z?")
 EPOCH = re.compile(r"[+-]?\d{1,20}(\.\d*)?([eE]\+?\d+)?")
 DOTS = re.compile(r"\d{1,2}\.\d{1,2}\.\d{4}\b.*")
 SLASHES = re.compile(r"(\d{1,2})[/-](\d{1,2})[/-]\d{4}\b.*")
-NAMED = re.compile(r"\d{1,2}[- ][A-Za-z]{3}[- ]\d{4}\b.*")
 # 20240131, 202401311200, 20240131120000: as epochs they would lie in 1970, 1976 and 2611.
 COMPACT = re.compile(r"(19|20)\d\d(0[1-9]|1[0-2])(0[1-9]|[12]\d|3[01])(\d{4}|\d{6})?")
+TWELVE = re.compile(
+    r"\d{4}[-/]\d{1,2}[-/]\d{1,2}[T ]+\d{1,2}:\d\d(:\d\d)?\s*[ap]\.?m\.?( .*)?", re.IGNORECASE
+)
 SHORT = re.compile(r"\d{1,2}[-/.]\d{1,2}[-/.]\d{2}\b(?!\d).*")
 
-KINDS = {"basic": BASIC, "compact": COMPACT, "epoch": EPOCH, "dots": DOTS, "named": NAMED,
-         "iso": ISO, "short": SHORT}  # fmt: skip
+KINDS = {"basic": BASIC, "compact": COMPACT, "epoch": EPOCH, "dots": DOTS, **months.ORDERS,
+         "twelve hours": TWELVE, "iso": ISO, "short": SHORT}  # fmt: skip
 
 _HOURS = ("", " %H:%M", " %H:%M:%S", " %H:%M:%S.%f", " %I:%M %p", " %I:%M:%S %p")
 FORMATS = {
     "basic": ("%Y%m%dT%H%M%SZ", "%Y%m%dT%H%M%S", "%Y%m%dT%H%MZ", "%Y%m%dT%H%M"),
     "compact": ("%Y%m%d", "%Y%m%d%H%M", "%Y%m%d%H%M%S"),
-    "named": tuple(d + hours for d in ("%d-%b-%Y", "%d %b %Y") for hours in _HOURS),
+    **dict.fromkeys(months.ORDERS, tuple("%Y-%m-%d" + hours for hours in _HOURS)),
+    "twelve hours": tuple(
+        d + hours for d in ("%Y-%m-%d", "%Y/%m/%d") for hours in (" %I:%M %p", " %I:%M:%S %p")
+    ),
     "dots": tuple("%d.%m.%Y" + hours for hours in _HOURS),
     "day first": tuple(d + hours for d in ("%d/%m/%Y", "%d-%m-%Y") for hours in _HOURS),
     "month first": tuple(d + hours for d in ("%m/%d/%Y", "%m-%d-%Y") for hours in _HOURS),
@@ -74,17 +81,33 @@ def kind_of(cells: Sequence[str], file: str) -> str:
     return "day first" if first > 12 else "month first"
 
 
-def text_sql(kind: str, cell: str, sampled: Sequence[str] = ()) -> tuple[str, str]:
-    """SQL for microseconds and for `stamp`, from a text cell that has been trimmed."""
+def text_sql(
+    kind: str,
+    cell: str,
+    sampled: Sequence[str] = (),
+    meanings: Mapping[str, str] = MappingProxyType({}),
+) -> tuple[str, str]:
+    """SQL for microseconds and for `stamp`, from a text cell that has been trimmed.
+
+    `meanings`: what abbreviations of zones mean, beyond those that are known.
+    """
     if kind == "epoch":
         number = f"TRY_CAST({cell} AS DOUBLE)"
         whole = f"TRY_CAST({cell} AS HUGEINT)"
         return _epoch_sql(number, f"CASE WHEN contains({cell}, '.') THEN NULL ELSE {whole} END")
     if kind == "iso":
-        return _iso_sql(cell, shape_of(sampled))
+        return _iso_sql(cell, shape_of(sampled), meanings)
     formats = ", ".join(f"'{f}'" for f in FORMATS[kind])
-    stamp = f"CASE WHEN suffix({cell}, 'Z') THEN {ZONED} ELSE {NAIVE} END"
-    return f"epoch_us(TRY_STRPTIME({cell}, [{formats}]))", stamp
+    if kind in ("basic", "compact"):
+        stamp = f"CASE WHEN suffix({cell}, 'Z') THEN {ZONED} ELSE {NAIVE} END"
+        return f"epoch_us(TRY_STRPTIME({cell}, [{formats}]))", stamp
+    zone = abbreviations.zone_sql(cell)
+    bare = f"trim(left({cell}, length({cell}) - length({zone})))"
+    written = months.iso_sql(kind, bare) if kind in months.ORDERS else bare
+    micros = f"epoch_us(TRY_STRPTIME({written}, [{formats}]))"
+    shift = abbreviations.shift_sql(zone, meanings)
+    stamp = f"CASE WHEN {zone} <> '' THEN {ZONED} ELSE {NAIVE} END"
+    return f"{micros} - ({shift})", stamp
 
 
 def shape_of(cells: Sequence[str]) -> str:
@@ -101,7 +124,7 @@ def shape_of(cells: Sequence[str]) -> str:
     return best if re.fullmatch(pattern, best) else ""
 
 
-def _iso_sql(cell: str, shape: str) -> tuple[str, str]:
+def _iso_sql(cell: str, shape: str, meanings: Mapping[str, str]) -> tuple[str, str]:
     """Stamps of the usual shape by the fast way, all others by the careful one."""
     # Ends with a letter, or has a sign after the hours. The cast to TIMESTAMP drops a zone.
     zoned = (
@@ -114,7 +137,7 @@ def _iso_sql(cell: str, shape: str) -> tuple[str, str]:
     odd = f"CASE WHEN suffix({odd}, 'z') THEN upper({odd}) ELSE {odd} END"
     micros = (
         f"CASE WHEN regexp_matches({cell}, '^[0-9]{{4}}') THEN CASE WHEN {zoned} "
-        f"THEN epoch_us(TRY_CAST({odd} AS TIMESTAMPTZ)) "
+        f"THEN {_zoned_sql(cell, odd, meanings)} "
         f"ELSE epoch_us(TRY_CAST({odd} AS TIMESTAMP)) END END"
     )
     stamp = f"CASE WHEN {zoned} THEN {ZONED} ELSE {NAIVE} END"
@@ -127,6 +150,18 @@ def _iso_sql(cell: str, shape: str) -> tuple[str, str]:
     return (
         f"CASE WHEN {usual} THEN {naive} ELSE {micros} END",
         f"CASE WHEN {usual} THEN {code} ELSE {stamp} END",
+    )
+
+
+def _zoned_sql(cell: str, odd: str, meanings: Mapping[str, str]) -> str:
+    """Stamps with something behind the hours; names such as Europe/Berlin are left to DuckDB."""
+    zone = abbreviations.zone_sql(cell)
+    bare = f"upper(replace(trim(left({cell}, length({cell}) - length({zone}))), ',', '.'))"
+    shift = abbreviations.shift_sql(zone, meanings)
+    return (
+        f"CASE WHEN {zone} <> '' THEN epoch_us(TRY_CAST({bare} AS TIMESTAMP)) - ({shift}) "
+        f"WHEN regexp_matches({cell}, '[A-Za-z]/[A-Za-z]|[0-9][+-][0-9:]+$') "
+        f"THEN epoch_us(TRY_CAST({odd} AS TIMESTAMPTZ)) END"
     )
 
 
@@ -186,23 +221,26 @@ def stretches(tz: str, ambiguous: str | None) -> list[Stretch]:
     return out
 
 
-def zone_named(tz: str) -> ZoneInfo:
+def zone_named(tz: str) -> tzinfo:
     """The zone, or what to write instead."""
+    minutes = abbreviations.minutes(tz)
+    if minutes is not None:
+        return timezone(timedelta(minutes=minutes))
     try:
         return ZoneInfo(tz)
     except (KeyError, ValueError, OSError) as error:
         raise InputError(
-            f"no time zone {shown(tz)!r}", hint="Name one like Europe/Berlin or UTC"
+            f"no time zone {shown(tz)!r}", hint="Name one like Europe/Berlin, UTC or +05:30"
         ) from error
 
 
-def _offset(zone: ZoneInfo, moment: datetime) -> int:
+def _offset(zone: tzinfo, moment: datetime) -> int:
     delta = moment.astimezone(zone).utcoffset() or timedelta(0)
     return int(delta / timedelta(microseconds=1))
 
 
 @cache
-def _changes(zone: ZoneInfo) -> list[tuple[int, int, int]]:
+def _changes(zone: tzinfo) -> list[tuple[int, int, int]]:
     """Instants (µs, UTC) at which the offset changes, with the offset before and after."""
     found = []
     epoch = datetime(1970, 1, 1, tzinfo=UTC)

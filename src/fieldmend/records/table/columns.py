@@ -4,6 +4,7 @@ import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import pairwise
 
 from fieldmend.errors import InputError
 from fieldmend.records.sources.dialect import COMMA_NUMBER, NUMBER
@@ -25,11 +26,13 @@ from fieldmend.records.vocabulary import (
 )
 from fieldmend.text import shown
 
-# "1,234.5", "20.5°C", "0x1f": meant as numbers, though not to be half-parsed.
+# "1,234.5", "20.5°C", "0x1f", "<0.1": meant as numbers, though not to be half-parsed.
 NUMBER_LIKE = re.compile(
-    r"[+-]?\d{1,3}([.,' ]\d{3})+([.,]\d+)?|[+-]?\d+([.,]\d+)?\s*[°%a-zµ/²³·]{1,10}|0x[0-9a-f]+",
+    r"[+-]?\d{1,3}([.,' ]\d{3})+([.,]\d+)?|[+-]?\d+([.,]\d+)?\s*[°%a-zµ/²³·]{1,10}|0x[0-9a-f]+"
+    r"|[<>≤≥]=?\s*[+-]?[\d.,]+",
     re.IGNORECASE,
 )
+COUNTED = 8  # numbers that make a counter
 UNIT_IN_NAME = re.compile(r"(.+?)\s*[\[(]([^\[\]()]*)[\])]")
 
 
@@ -37,11 +40,15 @@ UNIT_IN_NAME = re.compile(r"(.+?)\s*[\[(]([^\[\]()]*)[\])]")
 class Wanted:
     """The roles that the user named: column names, or None."""
 
-    node: str | None = None
+    node: str | Sequence[str] | None = None
     time: str | Sequence[str] | None = None
     value: str | None = None
     variable: str | None = None
     conditions: Sequence[str] | None = None
+    missing: frozenset[str] = MISSING
+    """Words that stand for no reading."""
+    station: bool = False
+    """Without a node's column the file is one station's: its layout or its units say so."""
 
 
 @dataclass(frozen=True)
@@ -50,6 +57,8 @@ class Roles:
 
     time: tuple[int, ...]
     node: int | None = None
+    and_node: tuple[int, ...] = ()
+    """More columns that make the node's name, in this order."""
     variable: int | None = None
     unit: int | None = None
     conditions: tuple[int, ...] = ()
@@ -69,7 +78,7 @@ class Roles:
         """
         parts = {
             "time": self.time,
-            "node": () if self.node is None else (self.node,),
+            "node": () if self.node is None else (self.node, *self.and_node),
             "kind": () if self.variable is None else (self.variable,),
             "readings": () if self.shape is MATRIX else self.conditions,
             "unit": () if self.unit is None else (self.unit,),
@@ -129,8 +138,8 @@ def assign(
 ) -> Roles:
     """The role of each column, from its name, the first rows and what the user named."""
     lower = [name.casefold() for name in names]
-    node = _named(wanted.node, names, "node", file) if wanted.node else first_of(NODE, lower)
-    time = _time(names, lower, sample, wanted, file)
+    node, more = _node(names, lower, wanted, file)
+    time = time_columns(names, sample, wanted, file)
     variable = (
         _named(wanted.variable, names, "variable", file)
         if wanted.variable
@@ -142,22 +151,28 @@ def assign(
         else first_of(VALUE, lower, but=(node, variable, *time))
     )
     _refuse_twice({"node": node, "variable": variable, "value": value}, time, names, file)
-    taken = {node, variable, value, *time} - {None}
+    taken = {node, *more, variable, value, *time} - {None}
     unit = first_of(UNIT, lower) if variable is not None else None
     rest = [i for i in range(len(names)) if i not in taken and i != unit]
-    kinds = {i: column_kind([row[i] for row in sample if i < len(row)]) for i in rest}
+    kinds = {
+        i: column_kind([row[i] for row in sample if i < len(row)], wanted.missing) for i in rest
+    }
     if variable is not None and value is not None:
         places = _places(lower, rest)
-        return Roles(time, node, variable, unit, (value,), places, LONG)
+        return Roles(time, node, more, variable, unit, (value,), places, LONG)
     places = _places(lower, rest) if node is not None or wanted.value else {}
     rest = [i for i in rest if i not in places.values()]
     numeric = [i for i in rest if kinds[i] == "number" and lower[i] not in BOOKKEEPING]
     over = tuple(names[i] for i in rest if i not in numeric)
     if value is not None and (wanted.value or kinds.get(value) != "text"):
-        numeric = [value] if wanted.value or lower[value] == "state" else sorted([*numeric, value])
-    roles = Roles(time, node, None, None, tuple(numeric), places, passed_over=over)
+        # Home Assistant's other columns are about the state.
+        alone = wanted.value or "entity_id" in lower
+        numeric = [value] if alone else sorted([*numeric, value])
+    roles = Roles(time, node, more, None, None, tuple(numeric), places, passed_over=over)
     if node is None:
-        roles = _without_node(roles, names, lower, file)
+        named = set(lower) & {name.casefold() for name in wanted.conditions or ()}
+        if not (wanted.station or named):
+            roles = _without_node(roles, names, sample, file)
         if roles.shape is RECORDS and over:
             _refuse_nodeless(roles, sample, names, over, file)
     return roles if roles.shape is MATRIX else _choose(roles, names, wanted.conditions, file)
@@ -196,12 +211,12 @@ def _refuse_nodeless(
             )
 
 
-def column_kind(cells: Sequence[str | None]) -> str:
+def column_kind(cells: Sequence[str | None], missing: frozenset[str] = MISSING) -> str:
     """Whether a column holds numbers or text: the majority of its cells that are not missing."""
     numbers = texts = 0
     for cell in cells:
         text = (cell or "").strip()
-        if text.casefold() in MISSING:
+        if text.casefold() in missing:
             continue
         if NUMBER.fullmatch(text) or COMMA_NUMBER.fullmatch(text) or NUMBER_LIKE.fullmatch(text):
             numbers += 1
@@ -223,13 +238,35 @@ def _named(name: str, names: Sequence[str], role: str, file: str) -> int:
     )
 
 
-def _time(
+def _node(
+    names: Sequence[str], lower: Sequence[str], wanted: Wanted, file: str
+) -> tuple[int | None, tuple[int, ...]]:
+    """The column of the node, or several that make its name together; None if there is none."""
+    given = wanted.node
+    if not given:
+        return alias_of_node(lower), ()
+    if isinstance(given, str):
+        alone = given.casefold() in lower or "," not in given
+        given = [given] if alone else [part.strip() for part in given.split(",")]
+    first, *more = (_named(part, names, "node", file) for part in given)
+    return first, tuple(more)
+
+
+def alias_of_node(lower: Sequence[str]) -> int | None:
+    """The first column whose name is known to be a node's: Node_ID, node-id and NodeId alike."""
+    bare = [re.sub(r"[^a-z]", "", name) for name in lower]
+    found = first_of(NODE, lower)
+    return found if found is not None else first_of([re.sub("_", "", n) for n in NODE], bare)
+
+
+def time_columns(
     names: Sequence[str],
-    lower: Sequence[str],
     sample: Sequence[Sequence[str | None]],
     wanted: Wanted,
     file: str,
 ) -> tuple[int, ...]:
+    """The columns that hold the time: one, or a date and a time, or as the user named them."""
+    lower = [name.casefold() for name in names]
     if wanted.time is not None:
         parts = [wanted.time] if isinstance(wanted.time, str) else list(wanted.time)
         return tuple(_named(part, names, "time", file) for part in parts)
@@ -258,13 +295,18 @@ def _places(lower: Sequence[str], rest: Sequence[int]) -> dict[str, int]:
     return places
 
 
-def _without_node(roles: Roles, names: Sequence[str], lower: Sequence[str], file: str) -> Roles:
+def _without_node(
+    roles: Roles, names: Sequence[str], sample: Sequence[Sequence[str | None]], file: str
+) -> Roles:
     """No node column: a ready matrix, or the records of one station with named conditions."""
+    lower = [name.casefold() for name in names]
     physical = [
         i for i in roles.conditions if re.split(r"[_\s]", lower[i])[0] in CONDITIONS
         or lower[i] in CONDITIONS or lower[i] in VALUE
     ]  # fmt: skip
-    if len(physical) * 2 > len(roles.conditions) or len(roles.conditions) == 1:
+    # Nodes are not called temperature and humidity; one such name alone decides nothing.
+    several = sum(lower[i] not in VALUE for i in physical) > 1
+    if several or len(physical) * 2 > len(roles.conditions) or len(roles.conditions) == 1:
         return roles
     if not roles.conditions:
         raise InputError(
@@ -272,7 +314,53 @@ def _without_node(roles: Roles, names: Sequence[str], lower: Sequence[str], file
             file=file,
             hint="Name the columns with conditions= or value= (--value)",
         )
-    return replace(roles, shape=MATRIX)
+    if physical and not all(lower[i] in VALUE for i in physical):
+        others = [names[i] for i in roles.conditions if i not in physical]
+        raise InputError(
+            f"no column holds the node, and the others cannot all be nodes: "
+            f"{shown(names[physical[0]])} is a condition; found: {listing(names)}",
+            file=file,
+            hint=f"Name the node's column, perhaps with node={shown(others[0])!r} (--node); if the "
+            "file is one station's, name its readings with conditions= (--condition)",
+        )
+    return _matrix(roles, names, sample, file)
+
+
+def _matrix(
+    roles: Roles, names: Sequence[str], sample: Sequence[Sequence[str | None]], file: str
+) -> Roles:
+    """A ready matrix, whose columns are nodes: stamps, counters and ids among them are none."""
+    odd = {i: found for i in roles.conditions if (found := _no_reading(i, sample))}
+    kept = tuple(i for i in roles.conditions if i not in odd)
+    if odd and len(odd) * 2 >= len(roles.conditions):
+        first, what = next(iter(odd.items()))
+        raise InputError(
+            f"the columns cannot be nodes: {shown(names[first])} holds {what}; "
+            f"found: {listing(names)}",
+            file=file,
+            hint="Name the node's column with node= (--node), or the readings with conditions= "
+            "(--condition)",
+        )
+    over = (*roles.passed_over, *(names[i] for i in odd))
+    return replace(roles, shape=MATRIX, conditions=kept, passed_over=over)
+
+
+def _no_reading(i: int, sample: Sequence[Sequence[str | None]]) -> str:
+    """What a column of numbers holds that is no reading; empty if it may be one."""
+    cells = [(row[i] or "").strip() for row in sample if i < len(row)]
+    cells = [cell for cell in cells if cell.casefold() not in MISSING]
+    if len(cells) < COUNTED or not all(re.fullmatch(r"\d{1,19}(\.\d*)?", cell) for cell in cells):
+        return ""
+    numbers = [float(cell) for cell in cells]
+    steps = [b - a for a, b in pairwise(numbers)]
+    seconds = {1.0, 1e3, 1e6, 1e9}
+    if any(all(5e8 <= n / unit < 4.3e9 for n in numbers) for unit in seconds) and all(
+        step >= 0 for step in steps
+    ):
+        return "stamps"
+    if sum(step == 1 for step in steps) >= 0.95 * len(steps):
+        return "a counter"
+    return ""
 
 
 def _choose(

@@ -31,6 +31,8 @@ class Twice:
     differing: int = 0
     """Times at which the readings were not the same."""
     example: str = ""
+    clashing: int = 0
+    """Rows at such times."""
 
 
 def settle(  # noqa: PLR0917 - one call, what it needs
@@ -99,7 +101,11 @@ def _resolve(
     where: Where,
     shape: Shape,
 ) -> Twice:
-    found = one(con, "SELECT coalesce(sum(n - 1), 0), count(*) FILTER (WHERE differs) FROM groups")
+    found = one(
+        con,
+        "SELECT coalesce(sum(n - 1), 0), count(*) FILTER (WHERE differs), "
+        "coalesce(sum(n) FILTER (WHERE differs), 0) FROM groups",
+    )
     first = one(con, "SELECT ids, node, t FROM groups WHERE differs ORDER BY ids[1] LIMIT 1")
     example = ""
     if first:
@@ -126,4 +132,4 @@ def _resolve(
     same = " AND ".join(f"r.{key} = groups.{key}" for key in shape.keys)
     con.execute(f"UPDATE r SET bad = '=' FROM groups WHERE r.bad IS NULL AND {same}")
     con.execute("DROP TABLE groups")
-    return Twice(int(found[0]), int(found[1]), example)
+    return Twice(int(found[0]), int(found[1]), example, int(found[2]))

@@ -5,8 +5,10 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from fieldmend.records.sources.text import Reject
+from fieldmend.records.sql import one
 from fieldmend.records.table import clock, loading
 from fieldmend.records.table.loading import LISTED, Plan
+from fieldmend.records.table.shapes import CELL
 from fieldmend.text import shown
 
 if TYPE_CHECKING:
@@ -43,16 +45,30 @@ class Ledger:
             self.rows.append(loading.load(self.con, plan))
         return sum(self.rows)
 
+    def broken(self, f: int) -> int:
+        """Rows of a source that are no object, and so have no cells."""
+        if self.plans[f].stage.words != "NDJSON":
+            return 0
+        high = [*self.bases, 2**62][f + 1]
+        row = one(
+            self.con,
+            "SELECT count(*) FROM r WHERE rowid >= $low AND rowid < $high AND bad[1] = 'j'",
+            {"low": self.bases[f], "high": high},
+        )
+        return int(row[0])
+
     def where(self, ids: Sequence[int]) -> list[str]:
         """Row ids of `r` → "file, line n"."""
         return [f"{shown(r.file)}, line {r.line}" for r in self._located([(i, "") for i in ids])]
 
     def rejects(self) -> tuple[dict[str, int], list[Reject]]:
-        """What was set aside: all by reason, and the first thousand one by one."""
+        """Rows set aside: all by reason; rows and lone cells one by one, the first thousand."""
         rows = self.con.execute(
-            f"SELECT rowid, bad FROM r WHERE bad IS NOT NULL ORDER BY rowid LIMIT {LISTED}"
+            "SELECT row, unnest(why) FROM (SELECT rowid AS row, CASE WHEN bad IS NULL "
+            "THEN string_split(odd, chr(30)) ELSE [bad] END AS why FROM r "
+            f"WHERE bad IS NOT NULL OR odd IS NOT NULL ORDER BY rowid LIMIT {LISTED}) ORDER BY row"
         ).fetchall()
-        listed = self._located(rows)
+        listed = self._located(rows[:LISTED])
         totals = self._totals() if rows else {}
         for plan in self.plans:
             for reject in plan.stage.rejects:
@@ -69,7 +85,7 @@ class Ledger:
             "SELECT split_part(bad, chr(31), 1), count(*) FROM r WHERE bad IS NOT NULL GROUP BY 1"
         ).fetchall()
         for code, count in counted:
-            reason = "number" if code[0] in "vi" else REASONS.get(code, "row").split(":")[0]
+            reason = CELL.get(code[0]) or REASONS.get(code, "row").split(":")[0]
             totals[reason] = totals.get(reason, 0) + count
         return totals
 
@@ -91,12 +107,14 @@ class Ledger:
     def _reason(self, bad: str, f: int) -> tuple[str, str]:
         code, _, cell = bad.partition("\x1f")
         plan = self.plans[f]
-        if code[:1] in ("v", "i"):
+        if code[:1] in CELL:
             column = next(c for c, v in plan.slots.items() if v == int(code[1:]))
             name = shown(plan.stage.names[column])
             if code[0] == "i":
                 what = f"number: {name} is a whole number over 2^53 and would lose digits"
                 return what, shown(cell)
+            if code[0] == "x":
+                return f"censored: {name} is known as a bound only", shown(cell)
             return f"number: {name} is no number", shown(cell)
         if code == "c" and cell.lstrip("-").isdigit():
             return "clock: far from all other times", clock.stamped(int(cell))

@@ -1,8 +1,9 @@
 """One pass of DuckDB over each source: every row into the table `r`, good or bad, in order.
 
 `r` holds, per row: node, kind and unit (of long records), t (µs), stamp (how the time was written),
-the place, v0, v1, … (the readings) and bad: NULL, or a letter for why the row is set aside, with
-the cell that was wrong. A row's place in it says which source and line it came from.
+the place, v0, v1, … (the readings), odd: the cells that are no numbers, and bad: NULL, or a letter
+for why the row is set aside, with the cell that was wrong. A cell that is wrong costs itself, and
+its row only if no reading is left in it. A row's place says which source and line it came from.
 """
 
 import errno
@@ -43,6 +44,8 @@ class Plan:
     """By v: numbers that stand for no reading."""
     zone: bool = False
     """Naive stamps are local time, by the table `zone`."""
+    meanings: dict[str, str] = field(default_factory=dict)
+    """Abbreviation of a zone → its offset, as the user says."""
 
 
 def create(
@@ -53,7 +56,7 @@ def create(
     values = "".join(f", v{i} DOUBLE" for i in range(width))
     con.execute(
         f"CREATE TABLE r (node VARCHAR, {shape.columns}t BIGINT, stamp TINYINT{place}{values}, "
-        "bad VARCHAR)"
+        "odd VARCHAR, bad VARCHAR)"
     )
 
 
@@ -101,7 +104,7 @@ def insert_sql(plan: Plan) -> tuple[str, dict[str, Any]]:
     stage, roles = plan.stage, plan.roles
     params: dict[str, Any] = dict(stage.params)
     params["tokens"] = sorted(plan.missing_text)
-    micros, stamp, written = _time(stage, roles)
+    micros, stamp, written = time_sql(plan)
     inner = [f"{_node(stage, roles, params)} AS node", f"{written} AS tx"]
     if roles.variable is not None:
         unit = f"trim(CAST(c{roles.unit} AS VARCHAR))" if roles.unit is not None else "NULL"
@@ -109,7 +112,7 @@ def insert_sql(plan: Plan) -> tuple[str, dict[str, Any]]:
     inner += [f"{_number(stage, c)} AS p_{name}" for name, c in roles.places.items()]
     for column, v in plan.slots.items():
         inner += [f"{_number(stage, column)} AS n{v}", f"c{column} AS s{v}"]
-    needs = {*roles.time, *(c for c in (roles.node,) if c is not None)}
+    needs = {*roles.time, *roles.and_node, *(c for c in (roles.node,) if c is not None)}
     inner += [f"c{c}" for c in sorted(needs - set(plan.slots))]
     inner += ["broken"] if stage.words == "NDJSON" else []
     source = stage.relation or "batch"
@@ -128,8 +131,13 @@ def insert_sql(plan: Plan) -> tuple[str, dict[str, Any]]:
         f"CASE WHEN isfinite(p_{name}) THEN p_{name} END AS p_{name}" for name in roles.places
     ]
     outer += [f"{_reading(plan, v, params)} AS v{v}" for v in plan.slots.values()]
-    outer.append(f"{_judged(plan, params, doubtful)} AS bad")
-    sql = f"INSERT INTO r BY NAME SELECT {', '.join(outer)} FROM ({middle}) q{join}"
+    outer += [f"{_odd(plan)} AS odd", f"{_judged(plan, params, doubtful)} AS wrong"]
+    none = f"coalesce({', '.join(f'v{v}' for v in plan.slots.values())}, NULL) IS NULL"
+    sql = (
+        f"INSERT INTO r BY NAME SELECT * EXCLUDE (wrong), CASE WHEN wrong IS NOT NULL THEN wrong "
+        f"WHEN odd IS NOT NULL THEN CASE WHEN {none} THEN split_part(odd, chr(30), 1) END END "
+        f"AS bad FROM (SELECT {', '.join(outer)} FROM ({middle}) q{join})"
+    )
     # DuckDB refuses parameters that a statement does not name.
     return sql, {key: params[key] for key in params if re.search(rf"\${key}\b", sql)}
 
@@ -139,7 +147,8 @@ def _node(stage: Stage, roles: Roles, params: dict[str, Any]) -> str:
         named = stage.layout.node if stage.layout and stage.layout.node else stage.stem
         params["node"] = named or "node"
         return "CAST($node AS VARCHAR)"
-    return node_sql(f"c{roles.node}", stage.kinds[roles.node])
+    parts = [node_sql(f"c{c}", stage.kinds[c]) for c in (roles.node, *roles.and_node)]
+    return " || '/' || ".join(parts)
 
 
 def node_sql(cell: str, kind: str) -> str:
@@ -157,8 +166,9 @@ def _bare(cell: str) -> str:
     return f"CASE WHEN prefix({cell}, ' ') OR suffix({cell}, ' ') THEN trim({cell}) ELSE {cell} END"
 
 
-def _time(stage: Stage, roles: Roles) -> tuple[str, str, str]:
+def time_sql(plan: Plan) -> tuple[str, str, str]:
     """SQL for microseconds, for the stamp, and for the time as written."""
+    stage, roles = plan.stage, plan.roles
     cells = [f"c{c}" for c in roles.time]
     if len(cells) >= 4:
         micros, stamp = clock.parts_sql(cells)
@@ -180,7 +190,7 @@ def _time(stage: Stage, roles: Roles) -> tuple[str, str, str]:
         _bare(cell) if stage.kinds[c] == "text" else f"CAST({cell} AS VARCHAR)"
         for c, cell in zip(roles.time, cells, strict=True)
     )
-    micros, stamp = clock.text_sql(form, "tx", sampled)
+    micros, stamp = clock.text_sql(form, "tx", sampled, plan.meanings)
     return micros, stamp, written
 
 
@@ -203,7 +213,14 @@ def _reading(plan: Plan, v: int, params: dict[str, Any]) -> str:
     if codes:
         params[f"m{v}"] = [float(code) for code in codes]
         declared = f" AND NOT list_contains(CAST($m{v} AS DOUBLE[]), n{v})"
-    return f"CASE WHEN isfinite(n{v}){declared} THEN n{v} END"
+    exact = ""
+    column = next(c for c, held in plan.slots.items() if held == v)
+    if plan.stage.kinds[column] == "integer":
+        exact = f" AND abs(n{v}) < {EXACT}"
+    elif plan.stage.kinds[column] == "text":  # the branch that costs is entered by odd cells only
+        whole = f"regexp_full_match(trim(s{v}), '[+-]?\\d+')"
+        exact = f" AND CASE WHEN abs(n{v}) >= {EXACT} THEN NOT {whole} ELSE true END"
+    return f"CASE WHEN isfinite(n{v}){exact}{declared} THEN n{v} END"
 
 
 def _judged(plan: Plan, params: dict[str, Any], doubtful: str) -> str:
@@ -236,21 +253,36 @@ def _judged(plan: Plan, params: dict[str, Any], doubtful: str) -> str:
         cases.append(f"WHEN {doubtful} THEN 'a' || chr(31) || left(tx, 64)")
     if roles.variable is not None:
         cases.append("WHEN kind IS NULL OR kind = '' THEN 'k' || chr(31)")
-    judged = [f"CASE {' '.join(cases)} END"]
-    judged += [_judged_number(v) for c, v in plan.slots.items() if stage.kinds[c] == "text"]
-    judged += [
-        f"CASE WHEN abs(n{v}) >= {EXACT} THEN 'i{v}' || chr(31) || CAST(s{v} AS VARCHAR) END"
-        for c, v in plan.slots.items()
-        if stage.kinds[c] == "integer"
-    ]
-    return f"coalesce({', '.join(judged)})" if len(judged) > 1 else judged[0]
+    return f"CASE {' '.join(cases)} END"
+
+
+def _odd(plan: Plan) -> str:
+    """SQL for `odd`: the cells of a row that are no numbers, NULL if there is none."""
+    judged = []
+    for c, v in plan.slots.items():
+        if plan.stage.kinds[c] == "text":
+            judged.append(_judged_number(v))
+        elif plan.stage.kinds[c] == "integer":
+            exact = f"CAST(s{v} AS VARCHAR)"
+            judged.append(f"CASE WHEN abs(n{v}) >= {EXACT} THEN 'i{v}' || chr(31) || {exact} END")
+    if not judged:
+        return "CAST(NULL AS VARCHAR)"
+    if len(judged) == 1:
+        return judged[0]
+    # Rows without one are many: for them nothing is joined.
+    return (
+        f"CASE WHEN coalesce({', '.join(judged)}) IS NOT NULL "
+        f"THEN concat_ws(chr(30), {', '.join(judged)}) END"
+    )
 
 
 def _judged_number(v: int) -> str:
     known = f"list_contains($tokens, lower(trim(s{v})))"
+    cell = f"left(translate(s{v}, chr(30) || chr(31), '  '), 64)"
+    censored = f"regexp_matches(s{v}, '^\\s*[<>≤≥]=?\\s*[\\w.,+-]')"
     return (
         f"CASE WHEN n{v} IS NULL THEN CASE WHEN s{v} IS NULL OR {known} THEN NULL "
-        f"ELSE 'v{v}' || chr(31) || left(s{v}, 64) END "
+        f"WHEN {censored} THEN 'x{v}' || chr(31) || {cell} ELSE 'v{v}' || chr(31) || {cell} END "
         f"WHEN abs(n{v}) >= {EXACT} THEN CASE WHEN regexp_full_match(trim(s{v}), '[+-]?\\d+') "
         f"THEN 'i{v}' || chr(31) || left(s{v}, 64) END END"
     )

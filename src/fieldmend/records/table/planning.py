@@ -2,22 +2,28 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from fieldmend.errors import InputError
 from fieldmend.records.sources.stage import Stage
-from fieldmend.records.table import columns
+from fieldmend.records.table import columns, owner
 from fieldmend.records.table.columns import Roles, Wanted
 from fieldmend.records.table.loading import Plan
-from fieldmend.records.table.shapes import LONG, MATRIX, RECORDS
+from fieldmend.records.table.shapes import LONG
 from fieldmend.records.vocabulary import MISSING
 from fieldmend.text import shown
+
+if TYPE_CHECKING:
+    import duckdb
 
 Missing = Sequence[float | str] | Mapping[str, Sequence[float | str]]
 
 
-def roles_of(stage: Stage, wanted: Wanted) -> Roles:
-    """What a source's columns are; its names lose the units that they carry."""
+def roles_of(stage: Stage, wanted: Wanted, con: "duckdb.DuckDBPyConnection | None" = None) -> Roles:
+    """What a source's columns are; its names lose the units that they carry.
+
+    With a connection, a node that no name tells is looked for in the rows.
+    """
     layout = stage.layout
     start = 1 if layout and layout.line_column else 0
     bare, units = columns.clean(stage.names)
@@ -26,14 +32,24 @@ def roles_of(stage: Stage, wanted: Wanted) -> Roles:
     stage.units = units | (layout.units if layout else {}) | stage.units
     if layout and layout.time and wanted.time is None:
         wanted = replace(wanted, time=layout.time)
-    roles = columns.assign(bare, stage.sample, wanted, stage.name)
-    if layout and layout.node is not None and roles.shape is MATRIX:
-        roles = replace(roles, shape=RECORDS)
-    return roles
+    # Nodes measure one quantity: columns of several units are the conditions of one station.
+    if (layout and layout.node is not None) or len(set(stage.units.values())) > 1:
+        wanted = replace(wanted, station=True)
+    nameless = wanted.node is None and not (layout and layout.node)
+    if con is not None and nameless and columns.alias_of_node([n.casefold() for n in bare]) is None:
+        found = owner.find(stage, wanted, bare, con)
+        if found is not None:
+            wanted = replace(wanted, node=[found[0]])
+            stage.notes.append(found[1])
+    return columns.assign(bare, stage.sample, wanted, stage.name)
 
 
 def plans_of(
-    sources: Sequence[tuple[Stage, Roles]], missing: Missing, *, zone: bool
+    sources: Sequence[tuple[Stage, Roles]],
+    missing: Missing,
+    *,
+    zone: bool,
+    meanings: Mapping[str, str] | None = None,
 ) -> tuple[list[str], list[Plan]]:
     """The names of v0, v1, …, and a plan for each source."""
     _refuse_shapes(sources)
@@ -48,7 +64,7 @@ def plans_of(
     for stage, roles in sources:
         slots = {c: names.index(shape.column(stage.names[c])) for c in roles.conditions}
         words, numbers = _declared(stage, slots, names, missing)
-        plans.append(Plan(stage, roles, slots, words, numbers, zone))
+        plans.append(Plan(stage, roles, slots, words, numbers, zone, dict(meanings or {})))
     return names, plans
 
 
@@ -66,6 +82,13 @@ def unknown(sources: Sequence[tuple[Stage, Roles]], missing: Missing) -> list[st
         return []
     there = {name for stage, _ in sources for name in stage.names}
     return [f"missing= names {shown(name)}, which is not there" for name in missing.keys() - there]
+
+
+def words_for_missing(missing: Missing) -> frozenset[str]:
+    """All words that stand for no reading, those of single conditions too: they tell no type."""
+    given = missing.values() if isinstance(missing, Mapping) else [missing]
+    said = {str(item).strip().casefold() for items in given for item in _items(items)}
+    return MISSING | frozenset(said)
 
 
 def _declared(

@@ -4,6 +4,7 @@ The table `r` holds v0, v1, …: one per condition (records), one in all (long r
 name their condition in `kind`), or one per node (a ready matrix).
 """
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +19,9 @@ if TYPE_CHECKING:
     import duckdb
 
 Array = np.ndarray[Any, np.dtype[Any]]
+CELL = {"v": "number", "i": "number", "x": "censored"}
+"""What the letters of lone cells mean; a number follows them: which v."""
+STATE = "CASE WHEN bad IS NULL THEN 'used' WHEN bad = '=' THEN 'twice' ELSE 'row' END"
 Part = tuple[str, Array | slice, Array, Array]
 
 
@@ -61,11 +65,26 @@ class Shape:
         return []
 
     def counts(
-        self, con: "duckdb.DuckDBPyConnection", names: Sequence[str], conditions: Sequence[str]
+        self, con: "duckdb.DuckDBPyConnection", names: Sequence[str], table: str = "used"
     ) -> dict[str, int]:
-        """Readings used, per column or condition."""
+        """Readings in a table, per column or kind."""
         cells = ", ".join(f"count(v{i})" for i in range(len(names)))
-        return dict(zip(names, one(con, f"SELECT {cells} FROM used"), strict=True))
+        return dict(zip(names, one(con, f"SELECT {cells} FROM {table}"), strict=True))
+
+    def counted_as(self, name: str) -> str:
+        """The condition that a column or kind is counted under."""
+        return name
+
+    def cells(
+        self, con: "duckdb.DuckDBPyConnection", names: Sequence[str]
+    ) -> dict[str, Counter[str]]:
+        """Readings by column or kind, and by what became of their rows."""
+        picked = ", ".join(f"count(v{i})" for i in range(len(names)))
+        rows = con.execute(f"SELECT {STATE} AS state, {picked} FROM r GROUP BY state").fetchall()
+        return {
+            name: Counter({state: counts[i] for state, *counts in rows})
+            for i, name in enumerate(names)
+        }
 
     def width(self, nodes: int, conditions: int) -> int:
         """How many of v0, v1, … there are."""
@@ -133,11 +152,22 @@ class Long(Shape):
         ).fetchall()
 
     def counts(
-        self, con: "duckdb.DuckDBPyConnection", names: Sequence[str], conditions: Sequence[str]
+        self, con: "duckdb.DuckDBPyConnection", names: Sequence[str], table: str = "used"
     ) -> dict[str, int]:
         """By kind."""
-        rows = con.execute("SELECT kind, count(v0) FROM used GROUP BY kind").fetchall()
-        return {kind: n for kind, n in rows if kind in conditions}
+        return dict(con.execute(f"SELECT kind, count(v0) FROM {table} GROUP BY kind").fetchall())
+
+    def cells(
+        self, con: "duckdb.DuckDBPyConnection", names: Sequence[str]
+    ) -> dict[str, Counter[str]]:
+        """By kind; a row whose kind cannot be read is counted among the rows only."""
+        out: dict[str, Counter[str]] = {}
+        for kind, state, n, readings in con.execute(
+            f"SELECT kind, {STATE} AS state, count(*), count(v0) FROM r "
+            "WHERE kind IS NOT NULL AND kind <> '' GROUP BY kind, state"
+        ).fetchall():
+            out.setdefault(kind, Counter()).update({"read": n, state: readings})
+        return out
 
     def width(self, nodes: int, conditions: int) -> int:
         """One column for all."""
@@ -171,6 +201,10 @@ class Matrix(Shape):
     ) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """The columns are the nodes, and their one condition has no name."""
         return tuple(names), ("value",)
+
+    def counted_as(self, name: str) -> str:
+        """One condition for all."""
+        return "value"
 
     def width(self, nodes: int, conditions: int) -> int:
         """One column per node."""

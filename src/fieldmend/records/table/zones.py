@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from fieldmend.errors import InputError
 from fieldmend.records.sql import one
-from fieldmend.records.table import clock
+from fieldmend.records.table import abbreviations, clock
 from fieldmend.records.table.duplicates import Where
 from fieldmend.text import shown
 
@@ -66,6 +66,19 @@ def _said(seen: dict[int, tuple[int, int]], tz: str | None) -> list[str]:
         said = " and ".join(f"{clock.EPOCH_WORDS[k]} ({n:,} rows)" for k, n in epochs.items())
         notes.append(f"times are epochs in {said}, told by magnitude")
     return notes
+
+
+def refuse_several(con: "duckdb.DuckDBPyConnection", where: Where) -> None:
+    """Refuse stamps with an abbreviation that means several zones."""
+    rows = con.execute(
+        "SELECT min(rowid), min(bad) FROM (SELECT rowid, bad, upper(regexp_extract(bad, "
+        "'[A-Za-z]{2,5}$')) AS zone FROM r WHERE bad[1] = 't') WHERE zone <> '' "
+        "GROUP BY zone ORDER BY 1"
+    ).fetchall()
+    if rows:
+        places = where([row for row, _ in rows])
+        texts = [bad.partition("\x1f")[2] for _, bad in rows]
+        abbreviations.refuse_several(dict(zip(texts, places, strict=True)))
 
 
 def set_clocks_aside(con: "duckdb.DuckDBPyConnection") -> list[str]:

@@ -1,0 +1,138 @@
+"""A second look at each node: its readings regressed on what the field says of the others.
+
+The field model ties nodes together by a few common factors. Two nodes that are alike in a way of
+their own (one room, one slope) share more than that. So each node's readings are regressed on the
+field's estimates at the nodes most like it, just before, at and just after the slot; what the
+regression leaves is smoothed by a chain of its own. How much of this second estimate counts, hidden
+readings decide (`lean`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from fieldmend.core.prox import Array, Mask
+from fieldmend.field.chains import Chains, NodeModel
+from fieldmend.field.jumps import Index
+from fieldmend.field.model import Data
+from fieldmend.field.nodes import fit_nodes
+from fieldmend.field.scaling import single
+
+LIKE = 20  # nodes looked at: more cost, and hardly add
+LAGS = (-1, 0, 1)
+_FEWEST = 30  # readings of a node
+_PENALTIES = np.array([0.001, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0])
+_FOLDS, _BLOCK = 5, 24  # of the cross-validation: blocks of slots, or neighbours would tell
+_LEAST = 1e-9
+
+
+@dataclass(frozen=True)
+class Second:
+    """The regressions: which nodes, how they are scaled, coefficients, chains of the rest."""
+
+    like: Index  # nodes × K
+    centre: Array  # nodes: mean of the field there
+    size: Array  # nodes: its spread
+    level: Array  # nodes: mean reading
+    penalty: Array  # nodes
+    slope: Array  # nodes × (3K + 1)
+    able: Mask  # nodes with enough readings
+    nodes: NodeModel
+
+    def estimate(self, field: Array, data: Data) -> Array:
+        """The second estimate at every entry; NaN for nodes with too few readings."""
+        lagged = _lagged(field, self.centre, self.size, data.links)
+        fitted = np.full(field.shape, np.nan)
+        for n in np.flatnonzero(self.able):
+            fitted[n] = self.level[n] + self.slope[n] @ _regressors(lagged, self.like[n])
+        rest = np.where(data.used & self.able[:, None], data.readings - fitted, 0.0)
+        return fitted + Chains(self.nodes, data.used & self.able[:, None], data.links).smooth(rest)
+
+    def again(self, field: Array, data: Data) -> Second:
+        """The same nodes, penalties and chains; slopes learnt from other readings."""
+        return _fitted(self, field, data)
+
+
+def second_look(field: Array, data: Data) -> Second | None:
+    """Learn the regressions from the field's estimates (nodes × slots) and the readings."""
+    count = len(field)
+    able = data.used.sum(axis=1) >= _FEWEST
+    if count < 2 or not able.any():
+        return None
+    centre, size = field.mean(axis=1), field.std(axis=1) + _LEAST
+    like = _alike((field - centre[:, None]) / size[:, None], min(LIKE, count - 1))
+    width = like.shape[1] * len(LAGS) + 1
+    blank = Second(
+        like, centre, size, np.zeros(count), np.zeros(count), np.zeros((count, width)), able,
+        NodeModel(np.zeros(count), np.ones(count), np.ones(count)),
+    )  # fmt: skip
+    first = _fitted(blank, field, data)
+    lagged = _lagged(field, centre, size, data.links)
+    rest = np.zeros(field.shape)
+    for n in np.flatnonzero(able):
+        rest[n] = data.readings[n] - first.level[n] - first.slope[n] @ _regressors(lagged, like[n])
+    used = data.used & able[:, None]
+    nodes = fit_nodes(rest * used, used, data.links)
+    return Second(**{**vars(first), "nodes": nodes})
+
+
+def _alike(z: Array, count: int) -> Index:
+    """For each node those whose field goes most with its own."""
+    likeness = np.abs(z @ z.T)
+    np.fill_diagonal(likeness, -1.0)
+    return np.argsort(-likeness, axis=1, kind="stable")[:, :count]
+
+
+def _lagged(field: Array, centre: Array, size: Array, links: Mask) -> Array:
+    """Standardised, at each lag, lags × nodes × slots; across a cut the slot itself."""
+    z = (field - centre[:, None]) / size[:, None]
+    before, after = z.copy(), z.copy()
+    before[:, 1:] = np.where(links, z[:, :-1], z[:, 1:])
+    after[:, :-1] = np.where(links, z[:, 1:], z[:, :-1])
+    return np.stack([before, z, after])
+
+
+def _regressors(lagged: Array, like: Index) -> Array:
+    slots = lagged.shape[2]
+    return np.vstack([lagged[:, like].reshape(-1, slots), np.ones(slots)])
+
+
+def _fitted(kept: Second, field: Array, data: Data) -> Second:
+    lagged = _lagged(field, kept.centre, kept.size, data.links)
+    fold = data.slots // _BLOCK % _FOLDS
+    level, penalty, slope = kept.level.copy(), kept.penalty.copy(), np.zeros_like(kept.slope)
+    for n in np.flatnonzero(kept.able):
+        seen = data.used[n]
+        if not seen.any():
+            continue
+        x = _regressors(lagged, kept.like[n])[:, seen]
+        level[n] = data.readings[n, seen].mean()
+        y = data.readings[n, seen] - level[n]
+        if penalty[n] == 0:
+            penalty[n] = _best_penalty(x, y, fold[seen])
+        gram = x @ x.T
+        slope[n] = single(np.linalg.solve(_ridged(gram, penalty[n]), x @ y))
+    return Second(**{**vars(kept), "level": level, "penalty": penalty, "slope": slope})
+
+
+def _ridged(gram: Array, penalty: float | Array) -> Array:
+    q = len(gram)
+    size = 0.1 * np.trace(gram) / q + _LEAST
+    out: Array = gram + np.multiply.outer(np.asarray(penalty) * size, np.eye(q))
+    return out
+
+
+def _best_penalty(x: Array, y: Array, fold: Index) -> float:
+    """By cross-validation in blocks of slots."""
+    parts = [(x[:, fold == f], y[fold == f]) for f in range(_FOLDS)]
+    grams, sides = [a @ a.T for a, _ in parts], [a @ b for a, b in parts]
+    gram, side = sum(grams), sum(sides)
+    error = np.zeros(len(_PENALTIES))
+    for (a, b), own, part in zip(parts, grams, sides, strict=True):
+        if not b.size or b.size == y.size:
+            continue
+        slopes = np.linalg.solve(_ridged(gram - own, _PENALTIES), side - part)
+        error += ((b - slopes @ a) ** 2).sum(axis=1)
+    return float(_PENALTIES[np.argmin(error)])

@@ -1,0 +1,347 @@
+"""Which column is the node, where no name says so: found by behaviour, or asked for.
+
+An id has few values, and each has a clock of its own: at one time it comes once, so that times
+which repeat in the file repeat no more within it; where nodes take turns, each comes back after the
+same step. A reading does neither. Cost: one more pass over the source, and only where no column is
+known by its name; of a large file a share of its times, each with all of its rows.
+"""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from fieldmend.errors import InputError
+from fieldmend.records.sources.stage import Stage, materialise, scan
+from fieldmend.records.table import loading
+from fieldmend.records.table.columns import Roles, Wanted, time_columns
+from fieldmend.records.vocabulary import (
+    BOOKKEEPING,
+    CALENDAR,
+    CONDITIONS,
+    KNOWN,
+    NO_NODE,
+    NODE_HINTS,
+    VARIABLE,
+    first_of,
+    listing,
+)
+from fieldmend.text import shown
+
+if TYPE_CHECKING:
+    import duckdb
+
+WHOLE = re.compile(r"[+-]?\d{1,18}(\.0*)?")
+LOOKED_AT = 2_000_000  # rows that decide
+CANDIDATES = 24
+REPEATS = 0.3  # share of rows whose time came before, from which on times are said to repeat
+LEFT = 0.1  # share of these that an id may leave
+TURNS = 0.4  # share of rows that follow one of another id
+STEADY = 0.7  # share of steps within a fifth of their id's median
+LEVELS = 0.7  # how far readings differ within an id, of what they differ from the last row
+MOST = 0.8  # share of rows that one id may have
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column that may be the node, and how it behaves."""
+
+    at: int
+    name: str
+    hinted: bool
+    """Its name says so."""
+    text: bool
+    ids: int = 0
+    repeats: float = 1.0
+    """Share of rows whose time came before at the same id."""
+    apart: bool = False
+    """Its values share their stretch of time instead of following each other."""
+    turns: bool = False
+    """Its values take turns, each with a step of its own."""
+    levels: bool = False
+    """Its values take turns, each with a level of its own: readings differ less within it."""
+
+    @property
+    def doubtful(self) -> bool:
+        """A name that says something else: a kind, a state."""
+        return bool(_words(self.name) & NO_NODE)
+
+
+def find(
+    stage: Stage, wanted: Wanted, names: Sequence[str], con: "duckdb.DuckDBPyConnection"
+) -> tuple[str, str] | None:
+    """The node's column and how it was found; None if no column behaves like one.
+
+    Raises
+    ------
+    InputError
+        If a column may be the node and nothing but the user can say so.
+    """
+    columns = _candidates(stage, wanted, names)
+    if not columns:
+        return None
+    time = time_columns(names, stage.sample, wanted, stage.name)
+    seen = _Seen.of(stage, Roles(time), names, con, _reading(stage, names, time))
+    if seen is None or seen.rows < 2:
+        return None
+    if seen.repeats >= REPEATS:
+        return _by_repeats(seen.measured(columns), seen, stage, names)
+    return _by_turns(seen.measured(columns), seen, stage, names)
+
+
+def likely(
+    stage: Stage, roles: Roles, names: Sequence[str], con: "duckdb.DuckDBPyConnection"
+) -> str:
+    """The column that would make most duplicates vanish, for a message; empty if none would."""
+    columns = _candidates(stage, Wanted(), names, but=roles)
+    seen = _Seen.of(stage, roles, names, con) if columns else None
+    if seen is None:
+        return ""
+    best = min(seen.measured(columns), key=lambda c: (c.repeats, not c.hinted))
+    return best.name if best.repeats <= seen.repeats / 2 else ""
+
+
+def _candidates(
+    stage: Stage, wanted: Wanted, names: Sequence[str], but: Roles | None = None
+) -> list[Column]:
+    """Columns of text or whole numbers whose names do not say that they are something else."""
+    lower = [name.casefold() for name in names]
+    kept = {name.casefold() for name in wanted.conditions or ()}
+    named = {str(name).casefold() for name in (wanted.value, wanted.variable) if name}
+    out = []
+    for i, name in enumerate(lower):
+        physical = name in CONDITIONS or re.split(r"[_\s]", name)[0] in CONDITIONS
+        taken = but is not None and i in (*but.time, but.node, but.variable)
+        if taken or name in KNOWN or name in kept | named or name in CALENDAR or physical:
+            continue
+        if name in BOOKKEEPING - {"id"}:
+            continue
+        cells = [(row[i] or "").strip() for row in stage.sample if i < len(row)]
+        cells = [cell for cell in cells if cell.casefold() not in wanted.missing]
+        whole = [bool(WHOLE.fullmatch(cell)) for cell in cells]
+        if not cells or (not all(whole) and sum(whole) * 2 > len(whole)):
+            continue  # a column of numbers with fractions, or with some words in it
+        if not any(whole) and all(re.fullmatch(r"[+-]?[\d.,eE+-]+", cell) for cell in cells):
+            continue
+        out.append(Column(i, names[i], _hinted(names[i]), not all(whole)))
+    out.sort(key=lambda column: (not column.hinted, column.doubtful, not column.text))
+    return out[:CANDIDATES]
+
+
+def _words(name: str) -> set[str]:
+    return set(re.split(r"[^a-z]+", re.sub(r"([a-z])([A-Z])", r"\1_\2", name).casefold()))
+
+
+def _hinted(name: str) -> bool:
+    return bool((_words(name) | {re.sub(r"[^a-z]", "", name.casefold())}) & NODE_HINTS)
+
+
+@dataclass(frozen=True)
+class _Seen:
+    """The rows that decide: their time, and the cells of all columns."""
+
+    con: "duckdb.DuckDBPyConnection"
+    relation: str
+    params: dict[str, Any]
+    series: str
+    """SQL for what tells rows of one node and time apart."""
+    rows: int
+    repeats: float
+    crowd: int
+    """The most rows at one time."""
+    reading: str = ""
+    """SQL for a reading, if a column surely holds one."""
+
+    @classmethod
+    def of(
+        cls,
+        stage: Stage,
+        roles: Roles,
+        names: Sequence[str],
+        con: "duckdb.DuckDBPyConnection",
+        reading: str = "",
+    ) -> "_Seen | None":
+        materialise(stage, con)
+        variable = roles.variable
+        if variable is None:
+            variable = first_of(VARIABLE, [name.casefold() for name in names])
+        micros, _, written = loading.time_sql(loading.Plan(stage, roles, {}))
+        base = (
+            f"(SELECT *, {micros} AS us FROM (SELECT *, {written} AS tx FROM {stage.relation}) "
+            "WHERE us IS NOT NULL)"
+        )
+        series = "us" if variable is None else f"us, c{variable}"
+        if roles.node is not None:
+            series += f", c{roles.node}"
+        total = scan(con, f"SELECT count(*) FROM {base}", stage.params)[0][0]
+        share = -(-total // LOOKED_AT)
+        if share > 1:
+            base = f"(SELECT * FROM {base} WHERE hash(us) % {share} = 0)"
+        row = scan(
+            con,
+            f"SELECT sum(n), count(*), max(n) FROM (SELECT count(*) AS n FROM {base} "
+            f"GROUP BY {series})",
+            stage.params,
+        )[0]
+        if not row[0]:
+            return None
+        rows, times = int(row[0]), int(row[1])
+        repeats = 1 - times / rows
+        return cls(con, base, stage.params, series, rows, repeats, int(row[2]), reading)
+
+    def measured(self, columns: Sequence[Column]) -> list[Column]:
+        """The columns with what they do."""
+        cells = ", ".join(
+            f"count(DISTINCT c{c.at}), count(DISTINCT hash({self.series}, c{c.at})), count(c{c.at})"
+            for c in columns
+        )
+        row = scan(self.con, f"SELECT {cells} FROM {self.relation}", self.params)[0]
+        out = []
+        for i, column in enumerate(columns):
+            ids, keys, there = row[3 * i : 3 * i + 3]
+            turns = apart = levels = False
+            if 1 < ids <= there / 3:
+                turns, apart = self._clocks(column.at)
+            if apart and not turns and not column.hinted and ids <= there / 5:
+                levels = self._levels(column.at)
+            repeats = 1 - keys / max(1, self.rows)
+            out.append(
+                replace(column, ids=ids, repeats=repeats, apart=apart, turns=turns, levels=levels)
+            )
+        return out
+
+    def _clocks(self, column: int) -> tuple[bool, bool]:
+        """Whether the values take turns with steps of their own; whether they share their time."""
+        c = f"c{column}"
+        found = scan(
+            self.con,
+            "WITH q AS (SELECT us, id, lag(id) OVER (ORDER BY us, id) AS before, us - lag(us) OVER "
+            f"(PARTITION BY id ORDER BY us) AS step FROM (SELECT us, {c} AS id FROM "
+            f"{self.relation} WHERE {c} IS NOT NULL)), "
+            "m AS (SELECT id, median(step) AS middle, count(*) AS n, max(us) - min(us) AS span "
+            "FROM q GROUP BY id) "
+            "SELECT avg(CAST(before IS DISTINCT FROM id AS DOUBLE)), "
+            "avg(CAST(step BETWEEN 0.8 * middle AND 1.25 * middle AS DOUBLE)), "
+            "max(m.n) / count(*), (SELECT sum(span) FROM m), max(us) - min(us) "
+            "FROM q JOIN m USING (id)",
+            self.params,
+        )[0]
+        changes, steady, most, spans, span = (float(cell or 0) for cell in found)
+        return changes >= TURNS and steady >= STEADY and most <= MOST, spans > 1.5 * span
+
+    def _levels(self, column: int) -> bool:
+        """Whether readings differ less from the last of the same value than from the last."""
+        if not self.reading:
+            return False
+        row = scan(
+            self.con,
+            "SELECT median(abs(y - last)), median(abs(y - own)), "
+            "avg(CAST(before IS DISTINCT FROM id AS DOUBLE)) FROM (SELECT y, id, "
+            "lag(y) OVER (ORDER BY us, id) AS last, lag(id) OVER (ORDER BY us, id) AS before, "
+            "lag(y) OVER (PARTITION BY id ORDER BY us) AS own FROM (SELECT us, "
+            f"{self.reading} AS y, c{column} AS id FROM {self.relation} "
+            f"WHERE {self.reading} IS NOT NULL AND c{column} IS NOT NULL))",
+            self.params,
+        )[0]
+        last, own, changes = (float(cell or 0) for cell in row)
+        return changes >= TURNS and own < LEVELS * last
+
+
+def _reading(stage: Stage, names: Sequence[str], time: Sequence[int]) -> str:
+    """SQL for the first column whose numbers have fractions."""
+    mark = stage.decimal
+    for i, name in enumerate(names):
+        cells = [(row[i] or "").strip() for row in stage.sample if i < len(row)]
+        parts = [cell for cell in cells if re.fullmatch(rf"[+-]?\d*[{mark}]\d+", cell)]
+        if i not in time and name.casefold() not in KNOWN and len(parts) * 2 > len(cells):
+            return f"TRY_CAST(replace(CAST(c{i} AS VARCHAR), '{mark}', '.') AS DOUBLE)"
+    return ""
+
+
+Found = tuple[str, str] | None
+
+
+def _by_repeats(columns: list[Column], seen: _Seen, stage: Stage, names: Sequence[str]) -> Found:
+    """Times repeat: an id is what makes the repeats vanish."""
+    sound = [
+        c
+        for c in columns
+        if c.ids > 1
+        and c.repeats <= LEFT * seen.repeats
+        and c.ids <= 2 * seen.crowd + 1
+        and (c.hinted or c.ids <= seen.rows / 2)
+    ]
+    if not sound:
+        pair = _pair(columns, seen)
+        if pair:
+            listed = ",".join(shown(name) for name in pair)
+            raise InputError(
+                f"no column alone holds the node, {shown(pair[0])} and {shown(pair[1])} together "
+                f"do; found: {listing(names)}",
+                file=stage.name,
+                hint=f"Name both with node={list(pair)!r} (--node {listed})",
+            )
+        return None
+    best = min(sound, key=lambda c: (not c.hinted, c.doubtful, not c.text, c.ids))
+    rivals = [c for c in sound if c.hinted == best.hinted and not _same(best, c, seen)]
+    if best.doubtful or (rivals and not best.hinted):
+        _ask([best, *rivals], stage, names, "times repeat")
+    return best.name, (
+        f"{shown(stage.name)}: {shown(best.name)} is taken for the node: {best.ids:,} values, and "
+        f"with it {'no time' if not best.repeats else f'{best.repeats:.1%} of times'} repeats "
+        f"({seen.repeats:.0%} without); name another with node= (--node)"
+    )
+
+
+def _by_turns(columns: list[Column], seen: _Seen, stage: Stage, names: Sequence[str]) -> Found:
+    """Times hardly repeat: an id takes turns with others, or its name says so."""
+    named = [c for c in columns if c.hinted and not c.doubtful]
+    sound = [c for c in named if c.apart or c.turns or c.ids == 1]
+    sound += [c for c in columns if c not in named and (c.turns or c.levels)]
+    if not sound:
+        return None
+    best = min(sound, key=lambda c: (not c.hinted, not c.turns, c.doubtful, not c.text, c.ids))
+    if best.doubtful or not (best.hinted or (best.text and best.turns)):
+        _ask([best], stage, names, "its values take turns")
+    how = "its one value" if best.ids == 1 else f"{best.ids:,} values, each with its own clock"
+    return best.name, (
+        f"{shown(stage.name)}: {shown(best.name)} is taken for the node: {how}; name another with "
+        "node= (--node)"
+    )
+
+
+def _ask(columns: Sequence[Column], stage: Stage, names: Sequence[str], why: str) -> None:
+    first = columns[0]
+    others = f"; or {', '.join(shown(c.name) for c in columns[1:4])}" if columns[1:] else ""
+    raise InputError(
+        f"no column holds the node by its name, and {shown(first.name)} may: {why}; "
+        f"found: {listing(names)}",
+        file=stage.name,
+        hint=f"Name it, perhaps with node={shown(first.name)!r} (--node {shown(first.name)})"
+        f"{others}; a column that is a reading is named with conditions= (--condition)",
+    )
+
+
+def _same(a: Column, b: Column, seen: _Seen) -> bool:
+    """Whether two columns part the rows alike: an id and its name."""
+    if a is b:
+        return True
+    row = scan(
+        seen.con, f"SELECT count(DISTINCT hash(c{a.at}, c{b.at})) FROM {seen.relation}", seen.params
+    )[0]
+    return bool(row[0] == a.ids == b.ids)
+
+
+def _pair(columns: Sequence[Column], seen: _Seen) -> tuple[str, str] | None:
+    some = [c for c in columns if 1 < c.ids <= seen.crowd and not c.doubtful][:6]
+    for i, a in enumerate(some):
+        for b in some[i + 1 :]:
+            row = scan(
+                seen.con,
+                f"SELECT count(DISTINCT hash({seen.series}, c{a.at}, c{b.at})), "
+                f"count(DISTINCT hash(c{a.at}, c{b.at})) FROM {seen.relation}",
+                seen.params,
+            )[0]
+            if 1 - row[0] / seen.rows <= LEFT * seen.repeats and row[1] <= 2 * seen.crowd + 1:
+                return a.name, b.name
+    return None

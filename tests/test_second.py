@@ -1,0 +1,130 @@
+"""The second look: regressions on the nodes most like each, stacked as hidden readings say."""
+
+import numpy as np
+import pytest
+
+import fieldmend as fm
+from fieldmend.field import second
+from fieldmend.field.chains import NodeModel
+from fieldmend.field.lean import CLASSES, stack
+from fieldmend.field.model import Data, Field
+from fieldmend.field.trials import forgetful
+
+
+def paired(seed, slots=600, pairs=12):
+    """Nodes that go in pairs, each pair on a way of its own: too many ways for common factors."""
+    rng = np.random.default_rng(seed)
+    walk = rng.normal(size=(slots, pairs)).cumsum(axis=0)
+    walk -= walk.mean(axis=0)
+    return np.repeat(walk, 2, axis=1) + 0.05 * rng.normal(size=(slots, 2 * pairs))
+
+
+def data_of(readings, used=None):
+    values = np.ascontiguousarray(readings.T)
+    used = np.ones(values.shape, dtype=bool) if used is None else used
+    return Data(np.where(used, values, 0.0), used, np.arange(values.shape[1]))
+
+
+def test_each_node_is_regressed_on_those_most_like_it():
+    field = paired(1).T
+    found = second.second_look(field, data_of(field.T))
+    partner = np.arange(len(field)) ^ 1
+    assert (found.like[:, 0] == partner).all()
+
+
+def test_slopes_are_the_ridge_regression_written_out():
+    rng = np.random.default_rng(2)
+    field = rng.normal(size=(4, 200)).cumsum(axis=1)
+    used = rng.random(field.shape) < 0.7
+    found = second.second_look(field, data_of(field.T, used))
+    z = (field - field.mean(axis=1)[:, None]) / field.std(axis=1)[:, None]
+    n, seen = 2, used[2]
+    before = np.column_stack([z[:, :1], z[:, :-1]])
+    after = np.column_stack([z[:, 1:], z[:, -1:]])
+    like = found.like[n]
+    x = np.vstack([before[like], z[like], after[like], np.ones(200)])[:, seen]
+    y = field[n, seen] - field[n, seen].mean()
+    gram = x @ x.T
+    ridge = found.penalty[n] * 0.1 * np.trace(gram) / len(x)
+    slope = np.linalg.solve(gram + ridge * np.eye(len(x)), x @ y)
+    np.testing.assert_allclose(found.slope[n], slope, rtol=1e-6, atol=1e-8)
+
+
+def test_slots_that_do_not_follow_each_other_are_not_neighbours():
+    field = np.arange(12.0).reshape(2, 6)
+    links = np.array([True, True, False, True, True])
+    before, _, after = second._lagged(field, np.zeros(2), np.ones(2), links)
+    np.testing.assert_array_equal(before[0], [0, 0, 1, 3, 3, 4])
+    np.testing.assert_array_equal(after[0], [1, 2, 2, 4, 5, 5])
+
+
+def test_nodes_with_few_readings_have_no_second_look():
+    field = paired(3, slots=100, pairs=3).T
+    used = np.ones(field.shape, dtype=bool)
+    used[1, 20:] = False
+    found = second.second_look(field, data_of(field.T, used))
+    out = found.estimate(field, data_of(field.T, used))
+    assert np.isnan(out[1]).all()
+    assert np.isfinite(np.delete(out, 1, axis=0)).all()
+
+
+def test_twins_that_common_factors_miss_are_found_in_long_gaps():
+    truth = paired(4)
+    seen = np.ones(truth.shape, dtype=bool)
+    for node in range(0, 24, 2):  # one of each pair, in turn
+        seen[20 + 20 * node : 60 + 20 * node, node] = False
+    out = fm.decompose(np.where(seen, truth, np.nan), method="auto")
+    error = np.sqrt(np.mean((out.estimate - truth)[~seen] ** 2))
+    assert error < 0.5  # the walks go several units away meanwhile; without the second look: 1.4
+
+
+@pytest.mark.parametrize(("right", "least", "most"), [("other", 0.95, 1.0), ("model", 0.0, 0.05)])
+def test_the_weight_goes_where_hidden_readings_say(right, least, most):
+    rng = np.random.default_rng(5)
+    truth, remote = rng.normal(size=4000), np.full(4000, 1.0)
+    wrong = truth + rng.normal(size=4000)
+    model, other = (wrong, truth) if right == "other" else (truth, wrong)
+    weight = stack(truth, model, other, remote).weight
+    assert (weight >= least).all()
+    assert (weight <= most).all()
+
+
+def test_without_evidence_it_is_half_and_half():
+    few = np.arange(5.0)
+    weight = stack(few, few + 1, few - 1, np.ones(5)).weight
+    np.testing.assert_array_equal(weight, np.full(CLASSES, 0.5))
+
+
+def test_neighbours_in_one_long_gap_are_few_witnesses():
+    rng = np.random.default_rng(6)
+    truth = rng.normal(size=400)
+    model = truth + rng.normal(size=400)
+    near = stack(truth, model, truth, np.full(400, 0.5)).weight[0]
+    far = stack(truth, model, truth, np.full(400, 100.0)).weight[-1]
+    assert far < near
+
+
+def test_where_there_is_no_second_estimate_the_first_stays():
+    model = np.array([1.0, 2.0])
+    lean = stack(np.zeros(40), np.ones(40), np.zeros(40), np.ones(40))
+    mixed = lean.mix(model, np.array([np.nan, 0.0]), np.ones(2))
+    assert mixed[0] == 1.0
+    assert mixed[1] < 2.0
+
+
+def test_factors_forget_the_slots_whose_readings_are_hidden():
+    slots, used = 9, np.ones((10, 9), dtype=bool)
+    every = Data(np.zeros(used.shape), used, np.arange(slots))
+    kept = used.copy()
+    kept[:, 3:6] = False
+    rest = Data(np.zeros(used.shape), kept, np.arange(slots))
+    factors = np.where((np.arange(slots) >= 3) & (np.arange(slots) < 6), 100.0, np.arange(slots))
+    nodes = NodeModel(np.zeros(10), np.ones(10), np.ones(10))
+    one = np.ones(1)
+    field = Field(
+        level=np.zeros(10), loadings=np.ones((10, 1)), mean_loading=one, relevance=one,
+        doubt=np.zeros((10, 2, 2)), phi=0.5 * one, nodes=nodes, factors=factors[None],
+        deviation=np.zeros((1, slots)), blur=np.zeros((1, 1)),
+    )  # fmt: skip
+    np.testing.assert_allclose(forgetful(field, every, rest).factors[0], np.arange(slots))
+    np.testing.assert_array_equal(forgetful(field, every, every).factors, field.factors)
