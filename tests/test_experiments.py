@@ -635,14 +635,6 @@ def test_only_readings_are_hidden_and_about_as_many_as_asked(way):
     np.testing.assert_array_equal(hidden, PATTERNS[way](observed, 0.8, 5))
 
 
-def test_own_gaps_are_as_long_as_the_records():
-    observed = np.ones((300, 10), dtype=bool)
-    observed[100:120, 3] = observed[200:220, 7] = False
-    hidden = PATTERNS["gaps"](observed, 0.9, 0)
-    lengths = fm.diagnostics.gap_lengths(~hidden)
-    assert np.median(lengths) >= 15
-
-
 def test_errors_are_those_at_hidden_readings(record):
     found = evaluate.evaluate(record, hide=["uniform"], rates=[0.7], only=["ls"], runs=1, seed=4)
     X = record.values["temperature"]
@@ -750,7 +742,7 @@ def test_what_could_not_be_scored_is_named():
     found = evaluate.evaluate(grid, hide=["gaps", "uniform"], rates=[0.5], only=["mc"], runs=2)
     assert {row["hide"] for row in found.table()} == {"uniform"}
     (note,) = found.notes
-    assert "gaps, 50 % kept: not scored" in note
+    assert "gaps: not scored" in note
 
 
 def test_peers_take_part_if_installed(record):

@@ -32,6 +32,7 @@ from fieldmend.report.figures.places import places
 from fieldmend.report.page import LIMIT, render
 from fieldmend.report.palette import DARK, LIGHT, TENTHS
 from fieldmend.report.wording import labels
+from fieldmend.result.holdout import GapScore
 
 HOSTILE = (
     "<script>window.pwned=1</script>",
@@ -57,7 +58,13 @@ def scored(error, line, covered=None):
         )
         return HiddenErrors(1734, mae, 1.3 * mae, 0.1, rows)
 
-    return Holdout(one(error), one(line), covered)
+    classes = tuple(
+        GapScore(
+            o.shortest, o.longest, 0.3, 0.0, o.count, o.mae, 0.02, o.rmse, s.mae, s.rmse, covered
+        )
+        for o, s in zip(one(error).by_gap, one(line).by_gap, strict=True)
+    )
+    return Holdout(one(error), one(line), covered, 0.01, 0.01, classes=classes)
 
 
 def recovered(shape, name, unit="°C", *, seed=0, intervals=False, lost=0.2, suspects=5):

@@ -143,14 +143,38 @@ def _holdout(conditions: dict[str, Any]) -> list[RenderableType]:
     rows: list[list[RenderableType]] = []
     for name, one in scored.items():
         held = one["holdout"]
-        won = held["mae"] <= held["line_mae"]
-        verdict = Text(held["verdict"], style="green" if won else "yellow")
-        errors = figure(held["mae"]), figure(held["line_mae"])
+        verdict = Text(held["verdict"], style=COLOURS[held["closer"]])
+        errors = with_error(held["mae"], held["mae_error"]), figure(held["line_mae"])
         rows.append([label(name, one["unit"]), f"{held['hidden']:,}", *errors, verdict])
+    more = "mean error on readings hidden the way readings were lost, beside a straight line"
+    by_gap = {name: _by_gap(one["holdout"]) for name, one in scored.items()}
     return [
-        *heading("How far off", "mean error on readings hidden on purpose, beside a straight line"),
+        *heading("How far off", more),
         table(("condition", "hidden", "error", "line", "verdict"), rows, left=(0, 4)),
+        *bullets([f"{shown(name)}: {said}" for name, said in by_gap.items() if said]),
     ]
+
+
+COLOURS = {"recovery": "green", "line": "yellow", "neither": ""}
+
+
+def with_error(value: float | None, error: float | None) -> str:
+    """A mean and how far it may lie off, nineteen times in twenty: two standard errors."""
+    return figure(value) if error is None else f"{figure(value)} +- {figure(2 * error)}"
+
+
+def _by_gap(held: dict[str, Any]) -> str:
+    """Errors by length of the gap, and what was lost but not tried."""
+    rows = [
+        f"{row['shortest']}{'+' if row['longest'] is None else '-' + str(row['longest'])}: "
+        f"{figure(row['mae'])} (line {figure(row['line_mae'])})"
+        for row in held["by_gap"]
+        if row["hidden"]
+    ]
+    said = [f"by slots in the gap {', '.join(rows)}"] if len(rows) > 1 else []
+    if held["far"]:
+        said.append(f"{held['far']:,} of them far off everything, counted with a limit")
+    return "; ".join([*said, *filter(None, [held["untested"]])])
 
 
 def _look_first(episodes: Sequence[dict[str, Any]]) -> list[RenderableType]:

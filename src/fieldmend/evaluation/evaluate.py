@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from math import exp, log
 from statistics import fmean
 from typing import Any
@@ -13,18 +14,21 @@ import numpy as np
 from fieldmend.errors import InputError
 from fieldmend.evaluation import peers
 from fieldmend.evaluation.hiding import PATTERNS, Mask
+from fieldmend.evaluation.own import LINE, RECOVER, gap_range, own_rows, whole_pipeline
 from fieldmend.experiments.contestants import solved
 from fieldmend.experiments.data import FloatArray
 from fieldmend.experiments.tables import Row, Table, column, over_runs, select
 from fieldmend.grid import Grid
+from fieldmend.holdout.strata import STARTS
 from fieldmend.methods import METHODS
 from fieldmend.metrics import hidden_errors, interpolate
 from fieldmend.quantities import identify_all
 from fieldmend.records import read
 
-LINE = "straight line"
+OWN = "gaps"  # as the record lost readings; the other ways are the paper's
 RATES = (0.95, 0.8, 0.5)  # shares of the readings that stay
-MOST = 50_000  # entries of a condition that are looked at
+MOST = 50_000  # entries of a condition that are looked at,
+MOST_OWN = 200_000  # in the record's own gaps
 FEWEST = 20  # hidden readings that a score needs
 Recover = Callable[[FloatArray], FloatArray]
 Progress = Callable[[str, float], object]
@@ -32,7 +36,7 @@ Progress = Callable[[str, float], object]
 
 def methods(*, with_peers: bool = True) -> dict[str, Recover]:
     """Title → method: a straight line, ours, and other libraries' where they are installed."""
-    own: dict[str, Recover] = {LINE: interpolate}
+    own: dict[str, Recover] = {LINE: interpolate, RECOVER: whole_pipeline}
     if "auto" in METHODS:
         own["auto"] = lambda X: solved(X, method="auto").estimate
     own["ls"] = lambda X: solved(X, tol=1e-5).estimate
@@ -162,9 +166,10 @@ def evaluate(  # noqa: PLR0913  (the options of the command)
     source
         Anything that `read` takes, or a `Grid`.
     hide
-        Ways of hiding: ``gaps`` (as long as the record's own), ``uniform``, ``bursts``, ``blocks``.
+        Ways of hiding: ``gaps`` (as the record really lost readings: the very readings that
+        `recover` hides with the same seed), ``uniform``, ``bursts``, ``blocks``.
     rates
-        Shares of the readings that stay.
+        Shares of the readings that stay; not for ``gaps``.
     only
         Titles of the methods to compare (`methods`); the straight line always takes part.
     runs
@@ -199,28 +204,32 @@ def evaluate(  # noqa: PLR0913  (the options of the command)
         (name, way, rate, run)
         for name in parts
         for way in hide
-        for rate in rates
+        for rate in ((None,) if way == OWN else rates)
         for run in range(runs)
     ]
     rows: list[Row] = []
     for i, (name, way, rate, run) in enumerate(plan):
-        say(f"{name}: {way}, {100 * rate:g} % kept", i / len(plan))
-        X = parts[name]
-        hidden = PATTERNS[way](~np.isnan(X), rate, seed + 1000 * run)
-        labels: Row = {"condition": name, "hide": way, "rate": rate, "run": run}
-        scores = _scores(X, hidden, chosen)
+        kept = "" if rate is None else f", {100 * rate:g} % kept"
+        say(f"{name}: {way}{kept}", i / len(plan))
+        labels: Row = {"condition": name, "hide": way, "run": run}
+        if rate is None:
+            own = _stretch(grid, name, notes)
+            scores = own_rows(own, name, seed + 1000 * run, _safe(chosen), kinds or {})
+        else:
+            X = parts[name]
+            hidden = PATTERNS[way](~np.isnan(X), rate, seed + 1000 * run)
+            scores = [{"rate": rate, **row} for row in _scores(X, hidden, chosen)]
         rows += [{**labels, **row} for row in scores]
         if not scores:
             notes.append(
-                f"{name}: {way}, {100 * rate:g} % kept: not scored, fewer than {FEWEST} readings "
-                "could be hidden"
+                f"{name}: {way}{kept}: not scored, fewer than {FEWEST} readings could be hidden"
             )
     say("done", 1.0)
     if not rows:
         raise InputError(
             f"fewer than {FEWEST} readings could be hidden: nothing to compare the methods on",
             hint="Hand in a longer record, hide more (a lower rate), or hide them one by one "
-            "(uniform): gaps like the record's own need 400 readings",
+            "(uniform): gaps like the record's own need 200 readings",
         )
     return Evaluation(rows, dict(grid.units), tuple(dict.fromkeys(notes)))
 
@@ -246,8 +255,8 @@ def check(
 
 def _check(hide: Sequence[str], rates: Sequence[float], runs: int) -> None:
     for way in hide:
-        if way not in PATTERNS:
-            raise InputError(f"no way of hiding called {way!r}", hint=", ".join(PATTERNS))
+        if way not in (OWN, *PATTERNS):
+            raise InputError(f"no way of hiding called {way!r}", hint=", ".join((OWN, *PATTERNS)))
     if not hide or not rates or any(not 0 < rate < 1 for rate in rates):
         raise InputError(f"rates {list(rates)}", hint="Shares that stay, between 0 and 1, as 0.8")
     if runs < 1:
@@ -276,8 +285,7 @@ def _parts(
         X = values[:, heard]
         slots = max(2, MOST // max(1, X.shape[1]))
         if slots < len(X):
-            total = np.concatenate([[0], np.cumsum((~np.isnan(X)).sum(axis=1))])
-            first = int((total[slots:] - total[:-slots]).argmax())
+            first = _best(X, slots)
             X = X[first : first + slots]
             notes.append(f"{name}: {slots} of {len(values)} slots looked at, those heard best")
         if not heard.any():
@@ -285,6 +293,32 @@ def _parts(
             continue
         parts[name] = X
     return parts, notes
+
+
+def _stretch(grid: Grid, name: str, notes: list[str]) -> Grid:
+    """The record, or the stretch of it that was heard best if it is long."""
+    slots = max(2, MOST_OWN // grid.shape[1])
+    if slots >= len(grid.times):
+        return grid
+    first = _best(grid.values[name], slots)
+    rows = slice(first, first + slots)
+    notes.append(
+        f"{name}: gaps: {slots} of {len(grid.times)} slots looked at, those heard best; what "
+        "recover prints is of the whole record"
+    )
+    values = {other: np.asarray(array[rows]) for other, array in grid.values.items()}
+    return replace(grid, values=values, times=grid.times[rows])
+
+
+def _best(X: FloatArray, slots: int) -> int:
+    """First slot of the stretch with the most readings."""
+    total = np.concatenate([[0], np.cumsum((~np.isnan(X)).sum(axis=1))])
+    return int((total[slots:] - total[:-slots]).argmax())
+
+
+def _safe(chosen: Mapping[str, Recover]) -> dict[str, Recover]:
+    """The methods, each for arrays with nodes that were never heard."""
+    return {name: partial(_everywhere, one) for name, one in chosen.items()}
 
 
 def _scores(X: FloatArray, hidden: Mask, chosen: Mapping[str, Recover]) -> list[Row]:
@@ -296,12 +330,13 @@ def _scores(X: FloatArray, hidden: Mask, chosen: Mapping[str, Recover]) -> list[
     truth = np.where(hidden, X, np.nan)
     rows: list[Row] = []
     for method, recover in chosen.items():
-        out = hidden_errors(_everywhere(recover, left), truth, seen, readings=left)
+        estimate = _everywhere(recover, left)
+        out = hidden_errors(estimate, truth, seen, readings=left, gap_starts=STARTS)
         rows.append(
             {"method": method, "gap": "all", "hidden": out.count, "mae": out.mae, "rmse": out.rmse}
         )
         rows += [
-            {"method": method, "gap": _range(one.shortest, one.longest), "hidden": one.count,
+            {"method": method, "gap": gap_range(one.shortest, one.longest), "hidden": one.count,
              "mae": one.mae, "rmse": one.rmse}
             for one in out.by_gap
         ]  # fmt: skip
@@ -323,12 +358,6 @@ def _everywhere(recover: Recover, left: FloatArray) -> FloatArray:
     estimate[:, heard] = recover(left[:, heard])
     estimate[:, ~heard] = np.median(estimate[:, heard], axis=1, keepdims=True)
     return estimate
-
-
-def _range(shortest: int, longest: int | None) -> str:
-    if longest is None:
-        return f"{shortest}+"
-    return str(shortest) if shortest == longest else f"{shortest}–{longest}"
 
 
 def _first(label: str) -> int:

@@ -1,4 +1,4 @@
-"""Readings hidden on purpose, in four ways."""
+"""Readings hidden on purpose in the paper's ways; the record's own way is `recovery.honest`."""
 
 from __future__ import annotations
 
@@ -9,23 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fieldmend import simulate
-from fieldmend.recovery.holdout import hide
 
 Mask = NDArray[np.bool_]
-
-
-def _own_gaps(observed: Mask, rate: float, seed: int) -> Mask:
-    """Gaps as long as the record's own, a twentieth of the readings at a time."""
-    hidden = np.zeros_like(observed)
-    wanted = (1 - rate) * np.count_nonzero(observed)
-    for step in range(200):
-        if np.count_nonzero(hidden) >= wanted:
-            break
-        new = hide(np.where(observed & ~hidden, 0.0, np.nan), seed + step)
-        if not new.any():
-            break
-        hidden |= new
-    return hidden
 
 
 def _pattern(loss: str) -> Callable[[Mask, float, int], Mask]:
@@ -38,10 +23,5 @@ def _pattern(loss: str) -> Callable[[Mask, float, int], Mask]:
 
 # Name → (observed, share kept, seed) → readings to hide.
 PATTERNS: Mapping[str, Callable[[Mask, float, int], Mask]] = MappingProxyType(
-    {
-        "gaps": _own_gaps,
-        "uniform": _pattern("uniform"),
-        "bursts": _pattern("bursts"),
-        "blocks": _pattern("blocks"),
-    }
+    {way: _pattern(way) for way in ("uniform", "bursts", "blocks")}
 )

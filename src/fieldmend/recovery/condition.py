@@ -16,6 +16,7 @@ from fieldmend.grid import Array, Grid
 from fieldmend.recovery import notes
 from fieldmend.recovery.extrapolating import margin, widen
 from fieldmend.recovery.filling import Given
+from fieldmend.recovery.honest import SCORED
 from fieldmend.recovery.joint import helps
 from fieldmend.recovery.judging import medians, outside
 from fieldmend.recovery.service import service
@@ -31,7 +32,6 @@ from fieldmend.result.states import Service
 
 log = logging.getLogger(__name__)
 
-SCORED = 4  # windows that the hold-out is scored on: evenly spread, and time stays bounded
 SAMPLED = 2_000_000  # entries that a node's level among the others is measured on
 
 Share = Callable[[float], object]
@@ -48,7 +48,7 @@ def recover_condition(
     if not known.heard.any():
         return _nothing(grid, name, known, life, storage)
     plan = windows(*grid.shape)
-    pieces = partial(_pieces, grid, name, plan, options)
+    pieces = partial(_pieces, grid, name, plan)
     setting = Setting(
         name=name,
         unit=grid.units.get(name, ""),
@@ -76,7 +76,10 @@ def recover_condition(
         wide = margin(_middle(pieces()), setting, sink.estimate, sink.flag)
         widen((sink.lower, sink.upper), sink.estimate, X, life, wide)
     given = Given(
-        options.replace, options.extrapolate, options.longest(grid.slot), options.widest(name)
+        options.replace,
+        options.extrapolate or options.everywhere,
+        options.longest(grid.slot),
+        options.widest(name),
     )
     return sink.result(
         life, given, choices=choices, notes=_sentences(grid, known, life, options, len(plan))
@@ -88,18 +91,15 @@ def _middle(pieces: Iterator[Piece]) -> Piece:
     return found[len(found) // 2]
 
 
-def _pieces(grid: Grid, name: str, plan: Sequence[Window], options: Options) -> Iterator[Piece]:
-    """The windows' readings, each when it is asked for; a few of them are to be scored."""
-    chosen = np.linspace(0, len(plan) - 1, min(SCORED, len(plan))).round().astype(int).tolist()
-    for i, window in enumerate(plan):
+def _pieces(grid: Grid, name: str, plan: Sequence[Window]) -> Iterator[Piece]:
+    """The windows' readings, each when it is asked for."""
+    for window in plan:
         rows = window.slots
-        scored = options.holdout and i in chosen
         yield Piece(
             window,
             np.asarray(grid.values[name][rows]),
             grid.times[rows],
             {other: array[rows] for other, array in grid.values.items() if other != name},
-            options.seed + 1 + chosen.index(i) if scored else None,
         )
 
 

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from fieldmend.errors import InputError
 from fieldmend.grid import Grid
-from fieldmend.quantities import identify_all
+from fieldmend.quantities import Quantity, identify, identify_all
 from fieldmend.records import Records, read
+from fieldmend.recovery import honest
+from fieldmend.recovery.condition import Share
 from fieldmend.recovery.options import check_slot
 from fieldmend.recovery.quantity import recover_quantity
 from fieldmend.recovery.recovery import Recovery
@@ -20,6 +23,8 @@ from fieldmend.result.frames import BACKENDS
 from fieldmend.result.options import Options
 from fieldmend.result.recovered import Recovered
 from fieldmend.text import shown
+
+WITHOUT_SCORE = ("line", "none", "passed through")  # nothing estimated, or by a line anyway
 
 Progress = Callable[[str, float], object]
 """Called with what is being done and how much of the whole is, from 0 to 1."""
@@ -139,7 +144,7 @@ def recover(  # noqa: PLR0913 - the options of the main job, keyword-only
                 say(f"recovering {shown(name)}", 0.2 + 0.8 * (i + share) / len(grid.values))
 
             part(0.0)
-            done[name] = recover_quantity(grid, name, quantities[name], options, storage, say=part)
+            done[name] = _scored(grid, name, quantities[name], options, storage, say=part)
     except BaseException:
         storage.clear()
         raise
@@ -147,6 +152,31 @@ def recover(  # noqa: PLR0913 - the options of the main job, keyword-only
     recovery = Recovery(grid, done, options, _backend(source), storage.notes)
     storage.belongs_to(recovery)
     return recovery
+
+
+def _scored(
+    grid: Grid, name: str, quantity: Quantity, options: Options, storage: Storage, *, say: Share
+) -> Recovered:
+    """One condition, and how far off it is: that takes a second run, on what is not hidden."""
+    half = 0.5 if options.holdout else 1.0
+
+    def first(share: float) -> None:
+        say(half * share)
+
+    found = recover_quantity(grid, name, quantity, options, storage, say=first)
+    if not options.holdout or found.method in WITHOUT_SCORE:
+        return found
+    again = partial(one_condition, name=name)
+    score = honest.score(grid, name, options, again, quantity.period)
+    say(1.0)
+    return replace(found, holdout=score)
+
+
+def one_condition(grid: Grid, name: str, options: Options) -> Recovered:
+    """All that `recover` does with one condition, from finding out what it is; but no score."""
+    unit, kind = grid.units.get(name, ""), options.kinds.get(name)
+    quantity = identify(name, unit, grid.values[name], grid.slot, kind=kind)
+    return recover_quantity(grid, name, quantity, options, Storage(None, ()))
 
 
 def _grid(source: Any, slots: tuple[Any, str], seed: int, reading: dict[str, Any]) -> Grid:

@@ -9,10 +9,9 @@ import numpy as np
 
 from fieldmend.decomposition import ConvergenceWarning
 from fieldmend.grid import Array
-from fieldmend.recovery.holdout import hide
+from fieldmend.holdout.drawing import draw
 
 BETTER = 0.97  # the error on hidden readings has to fall by this factor
-TOGETHER = 0.5  # lost with the condition so often, a companion's readings are hidden with it
 SEED = 17  # apart from the seeds of other hold-outs
 
 Estimate = Callable[[Array], Array]
@@ -28,21 +27,16 @@ def heard_columns(others: Sequence[Array]) -> Array | None:
 def helps(X: Array, others: Sequence[Array], estimate: Estimate, seed: int) -> tuple[bool, str]:
     """Do the other conditions lower the error on hidden readings? And the answer in words.
 
-    A packet that is lost takes all its conditions along. Where that is what happens here, the
+    A packet that is lost takes all its conditions along. Where a gap that is copied did so, the
     companions' readings are hidden with the condition's: else they would look better than they are.
     """
     heard = ~np.isnan(X).all(axis=0)
-    hidden = hide(X, seed + SEED)
+    drawn = draw(~np.isnan(X), np.isnan(X) & heard, seed + SEED)
+    hidden = drawn.mask
     if not hidden.any():
         return False, "alone: too few readings to try the conditions together"
     shown = np.where(hidden, np.nan, X)
-    lost = np.isnan(X)
-    left = [
-        np.where(hidden, np.nan, other)
-        if lost.any() and np.isnan(other[lost]).mean() >= TOGETHER
-        else other
-        for other in others
-    ]
+    left = [np.where(drawn.along(np.isnan(other)), np.nan, other) for other in others]
     company = heard_columns(left)
     if company is None:
         return False, "alone: the other conditions hold no readings"

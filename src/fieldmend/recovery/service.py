@@ -5,7 +5,7 @@ longer than silences are here. What counts as long follows from the record alone
 
 - at its ends, longer than any silence inside that is plausible, or than a twentieth of the record;
 - inside, longer than 99 in 100 of the network's silences and than a tenth of the record; or longer
-  than a quarter of it: no hold-out hides so much, so nothing is known about an estimate there.
+  than a quarter of it: hidden readings can hardly tell how good an estimate would be there.
 
 A silence is counted in slots in which the network was heard: an outage of the gateway is loss.
 """
@@ -15,11 +15,11 @@ from __future__ import annotations
 import numpy as np
 
 from fieldmend.grid import Array
-from fieldmend.recovery.holdout import LONGEST
 from fieldmend.recovery.judging import NEAR
 from fieldmend.recovery.runs import runs
 from fieldmend.result.states import Service
 
+LONGEST = 0.25  # of the record: a node that is silent for longer was not in service
 USUAL = 0.99  # of the network's silences are no longer
 INSIDE, AT_END = 0.1, 0.05  # of the record: shorter is never too long; longer at an end always is
 QUIET = 0.5  # of the nodes usually heard: with fewer, it is the network that is silent

@@ -12,13 +12,11 @@ from fieldmend.faults import Episode
 from fieldmend.flags import BAD, Flag
 from fieldmend.grid import Array
 from fieldmend.recovery.filling import Given, emptied, replaced
-from fieldmend.recovery.holdout import merged
 from fieldmend.recovery.judging import medians
 from fieldmend.recovery.solving import Solved
 from fieldmend.recovery.storage import Storage
 from fieldmend.recovery.window import Piece, Setting, WindowResult
 from fieldmend.recovery.windows import Window
-from fieldmend.result.holdout import Holdout
 from fieldmend.result.recovered import Recovered
 from fieldmend.result.states import Service
 
@@ -32,7 +30,6 @@ class Arrays:
     storage: Storage
     solved: list[Solved] = field(default_factory=list)  # their small parts only
     spreads: list[Array] = field(default_factory=list)
-    scores: list[Holdout] = field(default_factory=list)
     episodes: list[tuple[Window, Episode]] = field(default_factory=list)
     lower: Array | None = None
     upper: Array | None = None
@@ -48,7 +45,6 @@ class Arrays:
         self._blend(window, found.solved)
         self.spreads.append(found.spread)
         self.episodes += [(window, episode) for episode in found.episodes]
-        self.scores += [] if found.score is None else [found.score]
         nothing = np.empty((0, 0))
         small = replace(
             found.solved, estimate=nothing, lower=None, upper=None, suspect=None, holdout=None
@@ -99,7 +95,7 @@ class Arrays:
             gap=worst_gap(s.gap for s in self.solved),
             status=worst.status,
             choice="; ".join(dict.fromkeys(filter(None, self._choices(choices)))),
-            holdout=merged(self.scores),
+            holdout=None,
             episodes=episodes,
             notes=(*said, *notes),
             service=service,

@@ -1,9 +1,9 @@
-"""The field in one window: solve, decide what is suspect, score on hidden readings."""
+"""The field in one window: solve, and decide what is suspect."""
 
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
@@ -13,11 +13,9 @@ from fieldmend.decomposition import ConvergenceWarning, Decomposition, decompose
 from fieldmend.grid import Array
 from fieldmend.methods import METHODS
 from fieldmend.metrics import interpolate
-from fieldmend.recovery.holdout import LARGEST, hide, scored
 from fieldmend.recovery.judging import comparable
 from fieldmend.recovery.windows import Window
 from fieldmend.recovery.witnesses import Witnesses
-from fieldmend.result.holdout import Holdout
 from fieldmend.result.options import Options
 
 # Certified relative gaps. On real and simulated networks the estimate moves by under 0.3 % of the
@@ -144,49 +142,6 @@ def typical_error(solved: Solved) -> float:
     with np.errstate(over="ignore"):
         errors = np.abs(solved.holdout.truth - solved.holdout.estimate)
     return 1.4826 * float(np.median(errors))
-
-
-def score(
-    passed: Array, solved: Solved, solver: Solver, window: Window, seed: int
-) -> Holdout | None:
-    """How far off the estimate is at readings that passed and were hidden.
-
-    A method that hid readings itself is taken at its word; another is run once more without them.
-    """
-    heard = ~np.isnan(passed).all(axis=0)
-    if solved.method == "line" or not heard.any():
-        return None
-    passed = passed[:, heard]
-    if solved.holdout is not None:
-        return _own_score(passed, solved)
-    hidden = hide(passed, seed)
-    if not hidden.any():
-        return None
-    left = np.where(hidden, np.nan, passed)
-    estimate, lower, upper = solver.hidden(left, window, np.flatnonzero(heard))
-    found = scored(passed, hidden, estimate)
-    if lower is None or upper is None:
-        return found
-    inside = (lower <= passed) & (passed <= upper)
-    return replace(found, covered=float(np.mean(inside[hidden])))
-
-
-def _own_score(passed: Array, solved: Solved) -> Holdout | None:
-    own = solved.holdout
-    large = np.asarray((np.abs(passed) > LARGEST).any(axis=0))[own.columns]
-    large |= np.abs(own.truth) > LARGEST
-    if large.any():  # their errors cannot be squared
-        own = own.kept(~large)
-    if len(own.rows) == 0:
-        return None
-    hidden = np.zeros(passed.shape, dtype=np.bool_)
-    readings, estimate = passed.copy(), np.zeros(passed.shape)
-    hidden[own.rows, own.columns] = True
-    readings[own.rows, own.columns] = own.truth
-    estimate[own.rows, own.columns] = own.estimate
-    found = scored(readings, hidden, estimate)
-    inside = (own.lower <= own.truth) & (own.truth <= own.upper)
-    return Holdout(found.method, found.line, float(np.mean(inside)))
 
 
 def _decompose(X: Array, options: Options, gap: float) -> Decomposition:

@@ -12,10 +12,9 @@ from fieldmend.faults import Episode
 from fieldmend.grid import Array
 from fieldmend.recovery.joint import heard_columns
 from fieldmend.recovery.judging import flags, judgeable, outside, usual_distance
-from fieldmend.recovery.solving import Solved, Solver, score, suspicious, typical_error
+from fieldmend.recovery.solving import Solved, Solver, suspicious, typical_error
 from fieldmend.recovery.windows import Window
 from fieldmend.recovery.witnesses import Witnesses
-from fieldmend.result.holdout import Holdout
 from fieldmend.result.options import Options
 
 
@@ -46,13 +45,12 @@ class Setting:
 
 @dataclass(frozen=True, eq=False)
 class Piece:
-    """The readings of one window; scored on hidden ones if there is a seed to hide them by."""
+    """The readings of one window."""
 
     window: Window
     readings: Array
     times: Array
     others: Mapping[str, Array]  # the other conditions
-    seed: int | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,7 +61,6 @@ class WindowResult:
     flag: Array
     spread: Array  # usual distance between a node's readings and the field
     episodes: tuple[Episode, ...]
-    score: Holdout | None
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,7 +103,7 @@ def others(piece: Piece, options: Options) -> list[Array]:
 
 
 def recover_window(piece: Piece, setting: Setting) -> WindowResult:
-    """Set aside what cannot be evidence, solve, judge, score.
+    """Set aside what cannot be evidence, solve, judge.
 
     A pure function: nothing is changed, the same piece and setting give the same result.
 
@@ -143,16 +140,11 @@ def recover_window(piece: Piece, setting: Setting) -> WindowResult:
             persistent=given.lasting,
             event=event,
         )
-    scored = None
-    if piece.seed is not None:
-        passed = np.where(suspect, np.nan, believed)
-        scored = score(passed, solved, setting.solver, piece.window, piece.seed)
     return WindowResult(
         solved,
         flags(seen, judged, suspect, given.failed),
         np.maximum(usual_distance(believed, solved.estimate), usual),
         tuple(found),
-        scored,
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import platform
 from dataclasses import dataclass, fields
 from importlib.metadata import version
@@ -12,7 +13,17 @@ import numpy as np
 from fieldmend.flags import BAD, Flag
 from fieldmend.report.figures.quality import gap_range
 from fieldmend.report.wording import plain
-from fieldmend.text import count, counted, listed, measure, percent, shown, slot_length, stretch
+from fieldmend.text import (
+    count,
+    counted,
+    figure,
+    listed,
+    measure,
+    percent,
+    shown,
+    slot_length,
+    stretch,
+)
 
 if TYPE_CHECKING:
     from fieldmend.result.recovered import Recovered
@@ -161,10 +172,10 @@ def _row(name: str, one: Summary) -> dict[str, str]:
     }  # fmt: skip
     if holdout:
         row |= {
-            "error": measure(holdout["mae"], unit),
+            "error": _measured(holdout["mae"], holdout["mae_error"], unit),
             "line": measure(holdout["line_mae"], unit),
             "verdict": plain(holdout["verdict"]),
-            "wins": "yes" if holdout["mae"] <= holdout["line_mae"] else "no",
+            "wins": "yes" if holdout["closer"] == "recovery" else "no",
         }
         if holdout["covered"] is not None:
             row["covered"] = percent(holdout["covered"])
@@ -176,19 +187,26 @@ def verdict(summary: Summary) -> str:
     scored = [(n, c["holdout"]) for n, c in summary["conditions"].items() if c["holdout"]]
     if not scored:
         return ""
-    won = [shown(n) for n, h in scored if h["mae"] <= h["line_mae"]]
-    lost = [shown(n) for n, h in scored if h["mae"] > h["line_mae"]]
+    won, lost, open_ = (
+        [shown(n) for n, h in scored if h["closer"] == who]
+        for who in ("recovery", "line", "neither")
+    )
     hidden = counted(sum(h["hidden"] for _, h in scored), "reading")
     tried = f"{hidden} were hidden on purpose, in gaps like the real ones, and recovered"
-    if not lost:
+    if not lost and not open_:
         every = "" if len(won) == 1 else " in every condition"
         return f"{tried}: the estimates come closer than a straight line{every}."
-    if not won:
+    if not won and not open_:
         return f"{tried}: here a straight line between a node’s own readings comes closer."
-    return (
-        f"{tried}: the estimates come closer than a straight line for {_some(won)}, "
-        f"the line for {_some(lost)}."
-    )
+    if not won and not lost:
+        return f"{tried}: the estimates are not clearly closer than a straight line, nor farther."
+    parts = [
+        f"the estimates come closer than a straight line for {_some(won)}" if won else "",
+        f"the line for {_some(lost)}" if won and lost else "",
+        f"a straight line comes closer for {_some(lost)}" if lost and not won else "",
+        f"there is no clear difference for {_some(open_)}" if open_ else "",
+    ]
+    return f"{tried}: {', '.join(filter(None, parts))}."
 
 
 def _some(names: list[str]) -> str:
@@ -223,17 +241,25 @@ def hidden_table(one: Recovered) -> list[dict[str, str]]:
     """Errors by gap length, for who would rather read than look."""
     if one.holdout is None:
         return []
-    pairs = zip(one.holdout.method.by_gap, one.holdout.line.by_gap, strict=True)
+    none = "–" if one.holdout.covered is not None else ""
     return [
         {
-            "gap": gap_range(ours.shortest, ours.longest),
-            "hidden": count(ours.count),
-            "error": measure(ours.mae, one.unit),
-            "line": measure(line.mae, one.unit),
-            "closer": "method" if ours.mae < line.mae else "straight line",
+            "gap": gap_range(row.shortest, row.longest),
+            "lost": percent(row.lost),
+            "hidden": count(row.count) if row.count else "not tried",
+            "error": _measured(row.mae, row.mae_error, one.unit) if row.count else "–",
+            "line": measure(row.line_mae, one.unit),
+            "covered": none if row.covered is None else percent(row.covered),
         }
-        for ours, line in pairs
+        for row in one.holdout.classes
     ]
+
+
+def _measured(value: float | None, error: float | None, unit: str) -> str:
+    """A mean, and how far it may lie off nineteen times in twenty: two standard errors."""
+    if error is None or not math.isfinite(error):
+        return measure(value, unit)
+    return measure(value, f"± {figure(2 * error)} {unit}".strip())
 
 
 def rejects(recovery: Result) -> dict[str, Any]:

@@ -42,6 +42,7 @@ class Options:
     extrapolate: bool = False
     max_gap: str | float | None = None
     max_width: float | Mapping[str, float] | None = None
+    everywhere: bool = False  # leave no estimate out: hidden readings are scored wherever they are
 
     def __post_init__(self) -> None:
         if self.method not in USABLE:

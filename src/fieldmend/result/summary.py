@@ -14,7 +14,7 @@ from fieldmend.version import __version__
 if TYPE_CHECKING:
     from fieldmend.faults import Episode
     from fieldmend.grid import Grid
-    from fieldmend.metrics import HiddenErrors
+    from fieldmend.result.holdout import GapScore
     from fieldmend.result.recovered import Recovered
     from fieldmend.result.result import Result
 
@@ -97,31 +97,43 @@ def _condition(one: Recovered) -> dict[str, Any]:
 def _holdout(one: Recovered) -> dict[str, Any] | None:
     if one.holdout is None:
         return None
-    ours, line = one.holdout.method, one.holdout.line
+    held = one.holdout
     return {
-        "hidden": ours.count,
-        "mae": _number(ours.mae),
-        "rmse": _number(ours.rmse),
-        "line_mae": _number(line.mae),
-        "line_rmse": _number(line.rmse),
-        "skill": _number(ours.skill),
-        "covered": one.holdout.covered,
-        "verdict": one.holdout.verdict,
-        "by_gap": _by_gap(ours, line),
+        "hidden": held.method.count,
+        "mae": _number(held.method.mae),
+        "mae_error": _number(held.mae_error),
+        "rmse": _number(held.method.rmse),
+        "line_mae": _number(held.line.mae),
+        "line_rmse": _number(held.line.rmse),
+        "difference_error": _number(held.difference_error),
+        "skill": _number(held.method.skill),
+        "plain_mae": _number(held.plain_mae),
+        "plain_line_mae": _number(held.plain_line_mae),
+        "far": held.far,
+        "covered": held.covered,
+        "verdict": held.verdict,
+        "closer": held.closer,
+        "sentence": held.sentence(one.unit),
+        "as_lost": held.copied,
+        "tested": held.tested,
+        "untested": held.untested,
+        "by_gap": [_gap(row) for row in held.classes],
     }
 
 
-def _by_gap(ours: HiddenErrors, line: HiddenErrors) -> list[dict[str, Any]]:
-    return [
-        {
-            "shortest": a.shortest,
-            "longest": a.longest,
-            "hidden": a.count,
-            "mae": _number(a.mae),
-            "line_mae": _number(b.mae),
-        }
-        for a, b in zip(ours.by_gap, line.by_gap, strict=True)
-    ]
+def _gap(row: GapScore) -> dict[str, Any]:
+    return {
+        "shortest": row.shortest,
+        "longest": row.longest,
+        "hidden": row.count,
+        "mae": _number(row.mae),
+        "mae_error": _number(row.mae_error),
+        "line_mae": _number(row.line_mae),
+        "covered": row.covered,
+        "lost": row.lost,
+        "silent": row.silent,
+        "untested": row.untested,
+    }
 
 
 def look_first(recovery: Result, count: int = LOOK_FIRST) -> list[dict[str, Any]]:

@@ -1,0 +1,73 @@
+"""The record's own gaps: every method at the readings that `recover` hides for its error."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import partial
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fieldmend.experiments.tables import Row
+from fieldmend.grid import Grid
+from fieldmend.holdout.scoring import Said
+from fieldmend.recovery import honest
+from fieldmend.recovery.job import one_condition
+from fieldmend.result.holdout import Holdout
+from fieldmend.result.options import Options
+
+FloatArray = NDArray[np.float64]
+Estimate = Callable[[FloatArray], FloatArray]
+RECOVER, LINE = "recover", "straight line"
+
+
+def own_rows(
+    grid: Grid, name: str, seed: int, chosen: Mapping[str, Estimate], kinds: Mapping[str, str]
+) -> list[Row]:
+    """Errors of every method, in all and by length of the gap; nothing if too little can be hidden.
+
+    ``recover`` and the line are what `fieldmend recover` prints with this seed.
+    """
+    options = Options(seed=seed, kinds=dict(kinds)).for_grid(grid)
+    run = partial(one_condition, name=name)
+    whole = honest.score(grid, name, options, run)
+    if whole is None:
+        return []
+    rows = _rows(LINE, whole, line=True)
+    if RECOVER in chosen:
+        rows += _rows(RECOVER, whole)
+    found = {method: honest.Scores() for method in chosen if method not in (LINE, RECOVER)}
+    for trial in honest.trials(grid, name, options):
+        for method, scores in found.items():
+            scores.add(trial, Said(chosen[method](trial.grid.values[name])))
+    for method, scores in found.items():
+        total = scores.whole()
+        rows += [] if total is None else _rows(method, total)
+    heard = np.count_nonzero(~np.isnan(grid.values[name]))
+    return [{"rate": round(1 - whole.method.count / heard, 2), **row} for row in rows]
+
+
+def _rows(method: str, found: Holdout, *, line: bool = False) -> list[Row]:
+    out = found.line if line else found.method
+    rows: list[Row] = [
+        {"method": method, "gap": "all", "hidden": out.count, "mae": out.mae, "rmse": out.rmse}
+    ]
+    rows += [
+        {"method": method, "gap": gap_range(one.shortest, one.longest), "hidden": one.count,
+         "mae": one.mae, "rmse": one.rmse}
+        for one in out.by_gap
+    ]  # fmt: skip
+    return rows
+
+
+def gap_range(shortest: int, longest: int | None) -> str:
+    """Lengths in slots, as a row names them."""
+    if longest is None:
+        return f"{shortest}+"
+    return str(shortest) if shortest == longest else f"{shortest}–{longest}"
+
+
+def whole_pipeline(X: FloatArray) -> FloatArray:
+    """`recover` of a plain array."""
+    options = honest.everywhere(Options())
+    return np.asarray(one_condition(Grid.of(X), "value", options).estimate)

@@ -1,0 +1,137 @@
+"""Which readings to hide: copies of the real gaps, together with who else was silent in them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from fieldmend.holdout.canvas import Canvas
+from fieldmend.holdout.places import alone, places, together
+from fieldmend.holdout.strata import COUNT, Index, Mask, strata
+
+SHARE = 0.1  # of the readings are hidden,
+MOST = 60_000  # but not more: they are witnesses enough
+FEWEST = 20  # hidden readings that a score needs
+ROUNDS = 8
+CLOSE = 0.05  # of what is wanted may be left out
+APART = 0x48_4F_4E  # keeps these draws apart from those that calibrate and choose
+
+
+@dataclass(frozen=True)
+class Hidden:
+    """Readings to hide, slots × nodes, and where their gaps were copied from.
+
+    ``at`` and ``source`` are flat indices: entry ``at[i]`` is hidden because ``source[i]`` was
+    lost. What else was lost there (another condition of the same node) can be hidden along. Both
+    are empty where nothing was lost and single readings are hidden.
+    """
+
+    mask: Mask
+    at: Index
+    source: Index
+
+    @property
+    def copied(self) -> bool:
+        """Whether these are copies of real gaps."""
+        return self.at.size > 0
+
+    def along(self, lost: Mask) -> Mask:
+        """Of another condition: entries that were lost where these gaps were copied from."""
+        out = np.zeros(lost.shape, dtype=np.bool_)
+        out.ravel()[self.at[lost.ravel()[self.source]]] = True
+        return out
+
+
+def draw(heard: Mask, lost: Mask, seed: int, share: float = SHARE) -> Hidden:
+    """Choose about `share` of the readings, in the pattern of what was lost.
+
+    A lost entry is drawn, and its whole gap is laid over readings elsewhere, at the same node or
+    another, where it becomes about as long as it was. Where more nodes were silent then than are
+    now, so many of those fall silent along. Gaps at the ends of the record are copied at the same
+    end of other nodes. Kinds of gaps get readings by the square root of their share of what was
+    lost: in between what is best for the mean over all and what is best for each. No node loses
+    more than half of its readings. Where nothing was lost, or nothing can be copied, single
+    readings are hidden.
+
+    Parameters
+    ----------
+    heard
+        True where a reading is that may be hidden, slots × nodes.
+    lost
+        True where an estimate will be wanted.
+    seed
+        Of the draw.
+    share
+        Of the readings that are hidden, about.
+
+    Returns
+    -------
+    Hidden
+        Nothing hidden where there are too few readings.
+
+    Examples
+    --------
+    >>> heard = np.ones((400, 5), dtype=bool)
+    >>> heard[100:110, 2] = False
+    >>> out = draw(heard, ~heard, seed=0)
+    >>> bool(out.mask[~heard].any()), out.copied
+    (False, True)
+    """
+    rng = np.random.default_rng([seed, APART])
+    canvas = Canvas(heard, lost & ~heard)
+    wanted = min(int(share * canvas.total), MOST)
+    if wanted < FEWEST or not canvas.able.size:
+        return _result(canvas)
+    if canvas.lost.any():
+        kind = strata(heard, canvas.expected)[canvas.lost]
+        cells = np.flatnonzero(canvas.lost)
+        root = np.sqrt(np.bincount(kind, minlength=COUNT))
+        # The hardest kinds first: they need the most room.
+        for k in np.flatnonzero(root)[::-1]:
+            _copy(canvas, cells[kind == k], int(np.ceil(wanted * root[k] / root.sum())), rng)
+    if np.count_nonzero(canvas.hidden) < FEWEST:
+        _singles(canvas, wanted, rng)
+    return _result(canvas)
+
+
+def _copy(canvas: Canvas, cells: Index, wanted: int, rng: np.random.Generator) -> None:
+    """Gaps that hold these lost entries, until about `wanted` readings more are hidden."""
+    goal = canvas.count + wanted
+    for _ in range(ROUNDS):
+        need = goal - canvas.count
+        if need <= CLOSE * wanted:
+            return
+        # Half at a time: what was hidden in between is seen when the next is placed.
+        part = need / 2 if need > FEWEST else need
+        found = places(canvas, _gaps(canvas, cells, part, rng), rng).first(part)
+        alone(canvas, found.kept(~found.lonely))
+        for i in np.flatnonzero(found.lonely):
+            if canvas.count < goal:
+                together(canvas, found, int(i), rng)
+        canvas.survey()
+
+
+def _gaps(canvas: Canvas, cells: Index, need: float, rng: np.random.Generator) -> Index:
+    """Lost entries, each standing for the gap it lies in: a gap is as likely as it is long."""
+    some = rng.choice(cells, 64)
+    usual = float(canvas.length(some).mean())
+    return np.asarray(rng.choice(cells, max(1, int(2 * need / usual))), dtype=np.intp)
+
+
+def _singles(canvas: Canvas, wanted: int, rng: np.random.Generator) -> None:
+    """Readings one by one, of nodes that can spare them."""
+    open_ = canvas.heard & (canvas.spare > 0)
+    cells = np.flatnonzero(open_)
+    chosen = rng.choice(cells, min(wanted, cells.size // 2), replace=False)
+    canvas.hidden.ravel()[chosen] = True
+    over = np.count_nonzero(canvas.hidden, axis=0) > canvas.spare
+    canvas.hidden[:, over] = False
+
+
+def _result(canvas: Canvas) -> Hidden:
+    none = np.zeros(0, dtype=np.intp)
+    at = np.concatenate([none, *canvas.at])
+    source = np.concatenate([none, *canvas.source])
+    at, kept = np.unique(at, return_index=True)
+    return Hidden(canvas.hidden, at, source[kept])

@@ -1,0 +1,154 @@
+"""The printed error: readings hidden before anything looks at them, the whole recovery once more.
+
+One function, `score`, for `recover`, `evaluate`, the report and the benchmarks. Nothing that the
+first run found (flags, masks, choices, a model) reaches the second: it is handed a grid in which
+the hidden readings are not there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from typing import Protocol
+
+import numpy as np
+
+from fieldmend.diagnostics import gap_at
+from fieldmend.grid import Array, Grid
+from fieldmend.holdout.drawing import Hidden, draw
+from fieldmend.holdout.scoring import Lost, Said, Witnesses
+from fieldmend.holdout.scoring import score as summed
+from fieldmend.recovery.judging import outside
+from fieldmend.recovery.service import service
+from fieldmend.recovery.windows import windows
+from fieldmend.result.holdout import Holdout
+from fieldmend.result.options import Options
+from fieldmend.result.recovered import Recovered
+from fieldmend.result.states import State
+
+SCORED = 4  # windows of a long record: evenly spread, so that time stays bounded
+LARGEST = 1e150  # a node with a reading beyond is not scored: errors are squared
+
+
+class Run(Protocol):
+    """What `recover` does with one condition of a grid, all but the score."""
+
+    def __call__(self, grid: Grid, *, options: Options) -> Recovered:
+        """Recover it."""
+
+
+@dataclass(frozen=True)
+class Trial:
+    """A stretch of the record and what is hidden of it.
+
+    Attributes
+    ----------
+    grid
+        The stretch without the hidden readings: all that a recovery may see. Where the gaps were
+        copied from took other conditions of the node along, those are hidden along.
+    readings
+        Of the condition, as they arrived, slots × nodes; NaN beyond the limits.
+    lost
+        True where an estimate is wanted.
+    hidden
+        The readings that were hidden.
+    """
+
+    grid: Grid
+    readings: Array
+    lost: Array
+    hidden: Hidden
+
+
+def trials(grid: Grid, name: str, options: Options) -> Iterator[Trial]:
+    """What to hide of a condition: in the whole record, or in evenly spread windows of a long one.
+
+    The same grid, condition and seed always hide the same readings.
+    """
+    life = service(grid.values[name])
+    plan = windows(*grid.shape)
+    chosen = np.linspace(0, len(plan) - 1, min(SCORED, len(plan))).round().astype(int)
+    for i in chosen.tolist():
+        rows = plan[i].slots
+        X = np.asarray(grid.values[name][rows])
+        limits = options.limits.get(name)
+        readings = np.where(outside(X, limits) | _huge(X), np.nan, X)
+        heard = ~np.isnan(readings)
+        lost = wanted(X, life.states(~np.isnan(X), rows.start), options, grid.slot)
+        lost |= outside(X, limits)
+        hidden = draw(heard, lost, options.seed + i)
+        if hidden.mask.any():
+            yield Trial(_without(grid, name, rows, hidden), readings, lost, hidden)
+
+
+@dataclass
+class Scores:
+    """What was said of hidden readings, stretch after stretch."""
+
+    seen: list[Witnesses] = field(default_factory=list)
+    lost: list[Lost] = field(default_factory=list)
+    copied: bool = False
+
+    def add(self, trial: Trial, said: Said, period: float = 0.0) -> None:
+        """One stretch more."""
+        heard = ~np.isnan(trial.readings)
+        hidden = trial.hidden.mask
+        self.seen.append(Witnesses.of(trial.readings, hidden, trial.lost, said, period))
+        self.lost.append(Lost.of(heard, trial.lost))
+        self.copied |= trial.hidden.copied
+
+    def whole(self) -> Holdout | None:
+        """All stretches as one; None without any."""
+        if not self.seen:
+            return None
+        return summed(Witnesses.pooled(self.seen), Lost.pooled(self.lost), copied=self.copied)
+
+
+def score(grid: Grid, name: str, options: Options, run: Run, period: float = 0.0) -> Holdout | None:
+    """How far off a recovery of this condition is where it has nothing to go by.
+
+    Parameters
+    ----------
+    grid, name, options
+        What is recovered, and how.
+    run
+        The recovery of one condition, from readings to intervals: all of it.
+    period
+        Length of the circle of a circular quantity, else 0.
+
+    Returns
+    -------
+    Holdout or None
+        None where too few readings are there to hide some.
+    """
+    found = Scores()
+    for trial in trials(grid, name, options):
+        out = run(trial.grid, options=everywhere(options))
+        found.add(trial, Said(out.estimate, out.lower, out.upper), period)
+    return found.whole()
+
+
+def everywhere(options: Options) -> Options:
+    """The same for a run of which any estimate may be asked, and that is not scored itself."""
+    return replace(options, holdout=False, everywhere=True, max_gap=None, max_width=None)
+
+
+def wanted(X: Array, state: Array, options: Options, slot: int) -> Array:
+    """True where a reading was lost and an estimate is given out."""
+    lost: Array = state > State.READ if options.extrapolate else state == State.LOST
+    longest = options.longest(slot)
+    return lost if longest is None else lost & (gap_at(~np.isnan(X)) <= longest)
+
+
+def _huge(X: Array) -> Array:
+    with np.errstate(invalid="ignore"):
+        return np.asarray((np.abs(X) > LARGEST).any(axis=0))
+
+
+def _without(grid: Grid, name: str, rows: slice, hidden: Hidden) -> Grid:
+    values = {}
+    for other, array in grid.values.items():
+        part = np.asarray(array[rows])
+        gone = hidden.mask if other == name else hidden.along(np.isnan(part))
+        values[other] = np.where(gone, np.nan, part)
+    return replace(grid, values=values, times=grid.times[rows])

@@ -1,0 +1,403 @@
+"""The printed error: readings hidden before anything looks, the whole recovery once more."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import fieldmend as fm
+from fieldmend.evaluation.evaluate import evaluate
+from fieldmend.grid import Grid
+from fieldmend.holdout import drawing
+from fieldmend.holdout.blocks import spread
+from fieldmend.holdout.drawing import draw
+from fieldmend.holdout.scoring import FAR, Lost, Said, Witnesses, score, weights
+from fieldmend.holdout.strata import COUNT, STARTS, strata
+from fieldmend.recovery import honest, job
+from fieldmend.recovery.job import one_condition
+from fieldmend.result.holdout import GapScore, Holdout
+from fieldmend.result.options import Options
+
+SLOTS, NODES = 600, 12
+
+
+def lossy(seed=0, slots=SLOTS, nodes=NODES):
+    """Heard: single losses, runs of 8 and 40, two outages of the whole network."""
+    rng = np.random.default_rng(seed)
+    heard = rng.random((slots, nodes)) < 0.97
+    for n in range(nodes):
+        for length in (8, 40):
+            start = int(rng.integers(20, slots - 60))
+            heard[start : start + length, n] = False
+    for start in (100, 400):
+        heard[start : start + 10] = False
+    return heard
+
+
+def network(seed=0, heard=None):
+    heard = lossy(seed) if heard is None else heard
+    net = fm.simulate.network(
+        *heard.shape, field="temperature", sampling=1.0, anomaly_rate=0.0, noise=0.05, seed=seed
+    )
+    return np.where(heard, net.readings, np.nan)
+
+
+# What is hidden ----------------------------------------------------------------------------------
+
+
+def test_only_readings_are_hidden_and_about_a_tenth_of_them():
+    heard = lossy()
+    out = draw(heard, ~heard, 3)
+    assert not out.mask[~heard].any()
+    assert 0.06 < out.mask.sum() / heard.sum() < 0.2
+    np.testing.assert_array_equal(out.mask, draw(heard, ~heard, 3).mask)
+    assert (out.mask != draw(heard, ~heard, 4).mask).any()
+
+
+def test_no_node_is_emptied():
+    heard = np.ones((200, 6), dtype=bool)
+    heard[:95, 0] = False  # it lost nearly half: its own gap is copied at others
+    heard[30:110, 1] = False
+    heard[:, 5] = False
+    heard[[3, 90, 150], 5] = True  # three readings: none to spare
+    for seed in range(20):
+        mask = draw(heard, ~heard, seed, share=0.4).mask
+        left = (heard & ~mask).sum(axis=0)
+        assert (2 * left >= heard.sum(axis=0)).all()
+        assert left[5] == 3
+
+
+def test_gaps_of_every_kind_are_tried_as_they_were_lost():
+    heard = lossy()
+    everywhere = np.ones_like(heard)
+    lost = np.bincount(strata(heard, everywhere)[~heard], minlength=COUNT)
+    mask = draw(heard, ~heard, 0).mask
+    hidden = np.bincount(strata(heard & ~mask, everywhere)[mask], minlength=COUNT)
+    assert (hidden[lost > 0.02 * lost.sum()] >= 10).all()
+
+
+def test_a_network_outage_is_copied_as_one():
+    heard = np.ones((500, 10), dtype=bool)
+    heard[200:212] = False
+    mask = draw(heard, ~heard, 1).mask
+    silent = mask.all(axis=1)
+    assert silent.sum() >= 24
+    assert mask[~silent].sum() <= 0.2 * mask.sum()
+
+
+def test_who_fell_silent_together_falls_silent_together():
+    heard = np.ones((600, 20), dtype=bool)
+    for start in (50, 250, 450):
+        heard[start : start + 12, :4] = False  # four nodes of one gateway
+    mask = draw(heard, ~heard, 0).mask
+    company = mask.sum(axis=1)[mask.any(axis=1)]
+    assert np.median(company) >= 4
+
+
+def test_gaps_at_the_ends_are_copied_at_the_ends():
+    heard = np.ones((300, 10), dtype=bool)
+    heard[:30, :3] = False
+    out = draw(heard, ~heard, 0)
+    assert out.copied
+    assert out.mask[:30].sum() == out.mask.sum() > 0
+
+
+def test_without_loss_single_readings_are_hidden():
+    heard = np.ones((300, 10), dtype=bool)
+    out = draw(heard, ~heard, 0)
+    assert not out.copied
+    assert np.median(fm.diagnostics.gap_lengths(~out.mask)) == 1
+
+
+def test_too_few_readings_hide_none():
+    heard = np.ones((10, 5), dtype=bool)
+    heard[4, 2] = False
+    assert not draw(heard, ~heard, 0).mask.any()
+
+
+def test_what_a_lost_packet_took_along_is_hidden_along():
+    heard = np.ones((400, 8), dtype=bool)
+    rng = np.random.default_rng(0)
+    packets = rng.random(heard.shape) < 0.1
+    alone = ~packets & (rng.random(heard.shape) < 0.1)
+    heard[packets | alone] = False
+    out = draw(heard, ~heard, 0)
+    along = out.along(packets)  # the other condition was lost with whole packets only
+    assert not along[~out.mask & heard].any()
+    share = along[out.mask].mean()
+    assert share == pytest.approx(packets.sum() / (~heard).sum(), abs=0.1)
+
+
+# Nothing sees them -------------------------------------------------------------------------------
+
+
+def test_hidden_readings_reach_no_stage(monkeypatch):
+    """Absurd values where readings will be hidden: the second run gives the same estimates."""
+    grid = Grid.of(network())
+    options = Options()
+    (trial,) = honest.trials(grid, "value", options)
+    absurd = np.where(trial.hidden.mask, 1e6, grid.values["value"])
+    planted = replace(grid, values={"value": absurd})
+    seen = []
+
+    def run(grid, *, options, name="value"):
+        out = one_condition(grid, name, options)
+        seen.append((out.estimate, out.flag, out.lower))
+        return out
+
+    scores = [honest.score(g, "value", options, run) for g in (grid, planted)]
+    for one, other in zip(*seen, strict=True):
+        np.testing.assert_array_equal(one, other)
+    assert scores[1].method.mae > 1000 * scores[0].method.mae
+
+
+def test_the_second_run_is_the_whole_recovery_of_what_is_left():
+    grid = Grid.of(network())
+    (trial,) = honest.trials(grid, "value", Options())
+    rec = fm.recover(grid)["value"]
+    left = one_condition(trial.grid, "value", honest.everywhere(Options()))
+    mask = trial.hidden.mask
+    errors = np.abs(left.estimate - grid.values["value"])[mask]
+    assert rec.holdout.method.count == mask.sum() == errors.size
+    held = Witnesses.of(trial.readings, mask, trial.lost, Said(left.estimate))
+    np.testing.assert_allclose(np.abs(held.error), errors)
+    expected = score(held, Lost.of(~np.isnan(trial.readings), trial.lost))
+    assert rec.holdout.method.mae == expected.method.mae
+    assert rec.holdout.method.mae < rec.holdout.line.mae
+
+
+def test_hold_outs_are_repeated_exactly_and_may_be_left_out():
+    grid = Grid.of(network())
+    assert fm.recover(grid)["value"].holdout == fm.recover(grid)["value"].holdout
+    assert fm.recover(grid, holdout=False)["value"].holdout is None
+
+
+def test_other_conditions_lost_with_it_are_hidden_with_it():
+    X = network()
+    grid = replace(Grid.of(X), values={"a": X, "b": np.where(np.isnan(X), np.nan, 2 * X)})
+    (trial,) = honest.trials(grid, "a", Options())
+    np.testing.assert_array_equal(
+        np.isnan(trial.grid.values["b"]), np.isnan(trial.grid.values["a"])
+    )
+    assert trial.hidden.mask.any()
+
+
+def test_long_records_are_scored_on_some_windows(monkeypatch):
+    monkeypatch.setattr("fieldmend.recovery.windows.WINDOW", 12 * 512)
+    runs = []
+    original = job.one_condition
+    monkeypatch.setattr(
+        job,
+        "one_condition",
+        lambda grid, *a, **k: runs.append(grid.shape) or original(grid, *a, **k),
+    )
+    X = network(heard=lossy(slots=4000))
+    rec = fm.recover(Grid.of(X), method="ls")["value"]
+    assert runs == 4 * [(512, 12)]
+    assert any("hidden readings scored in 4 of" in note for note in rec.notes)
+
+
+def test_evaluate_agrees_with_recover():
+    grid = Grid.of(network())
+    printed = fm.recover(grid, seed=5)["value"].holdout
+    found = evaluate(grid, only=["recover", "mc"], runs=1, seed=5)
+    mae = {row["method"]: row["mae"] for row in found.table()}
+    assert mae["recover"] == printed.method.mae
+    assert mae["straight line"] == printed.line.mae
+    assert mae["mc"] != mae["recover"]
+
+
+# How they are scored -----------------------------------------------------------------------------
+
+
+def witnesses(error, line, stratum, *, block=None, inside=None, gap=None):
+    error, line = np.asarray(error, float), np.asarray(line, float)
+    stratum = np.asarray(stratum)
+    return Witnesses(
+        error, line,
+        np.full(error.shape, np.nan) if inside is None else np.asarray(inside, float),
+        stratum,
+        np.asarray(STARTS)[stratum % 5] if gap is None else np.asarray(gap),
+        np.arange(error.size) % 20 if block is None else np.asarray(block),
+    )  # fmt: skip
+
+
+def lost_in(counts):
+    stratum = np.repeat(list(counts), list(counts.values()))
+    return Lost(stratum, np.asarray(STARTS)[stratum % 5])
+
+
+def test_each_kind_counts_by_what_was_lost_not_by_what_was_hidden():
+    seen = witnesses([1.0] * 90 + [5.0] * 10, [2.0] * 100, [0] * 90 + [2] * 10)
+    lost = lost_in({0: 25, 2: 75})
+    np.testing.assert_allclose(weights(seen, lost), [0.25, 0, 0.75] + 7 * [0])
+    out = score(seen, lost)
+    assert out.method.mae == pytest.approx(0.25 * 1 + 0.75 * 5)
+    assert out.method.rmse == pytest.approx(np.sqrt(0.25 * 1 + 0.75 * 25))
+    assert out.line.mae == pytest.approx(2.0)
+    assert [row.mae for row in out.classes] == pytest.approx([1.0, 5.0])
+    assert [row.lost for row in out.classes] == [0.25, 0.75]
+    assert out.tested == 1.0
+
+
+def test_silent_gaps_count_by_their_share_within_a_class():
+    seen = witnesses([1.0] * 50 + [9.0] * 50, [1.0] * 100, [1] * 50 + [6] * 50)
+    out = score(seen, lost_in({1: 30, 6: 10}))
+    assert out.method.mae == pytest.approx(0.75 * 1 + 0.25 * 9)
+    (row,) = out.classes
+    assert (row.mae, row.silent) == (pytest.approx(3.0), 0.25)
+
+
+def test_what_could_not_be_tried_is_said_and_not_guessed():
+    seen = witnesses([1.0] * 50, [2.0] * 50, [0] * 50)
+    out = score(seen, lost_in({0: 60, 4: 40}))
+    assert out.method.mae == pytest.approx(1.0)
+    assert out.tested == pytest.approx(0.6)
+    assert "40 %" in out.untested
+    assert "256+" in out.untested
+    last = out.classes[-1]
+    assert (last.shortest, last.count, last.untested) == (256, 0, pytest.approx(0.4))
+
+
+def test_longer_gaps_than_tried_are_untested():
+    seen = witnesses([1.0] * 50, [2.0] * 50, [4] * 50, gap=[300] * 50)
+    lost = Lost(np.full(100, 4), np.r_[np.full(30, 500), np.full(70, 5000)])
+    out = score(seen, lost)
+    assert out.tested == pytest.approx(0.3)
+    assert "70 %" in out.untested
+
+
+def test_false_readings_count_with_a_limit_but_the_methods_own_errors_do_not():
+    error, line = np.ones(1000), np.full(1000, 2.0)
+    error[0] = line[0] = 1e6  # far off both: a false reading
+    error[1] = 50.0  # far off the estimate only: the estimate's own mistake
+    out = score(witnesses(error, line, np.zeros(1000, int)), lost_in({0: 10}))
+    assert out.far == 1
+    assert out.method.mae == pytest.approx((998 + 50 + 2 * FAR) / 1000)
+    assert out.plain_mae == pytest.approx((998 + 50 + 1e6) / 1000)
+
+
+def test_no_interval_is_asked_to_hold_a_false_reading():
+    error, line, inside = np.ones(100), np.ones(100), np.ones(100)
+    error[0] = line[0] = 1e6
+    inside[:11] = 0
+    out = score(witnesses(error, line, np.zeros(100, int), inside=inside), lost_in({0: 1}))
+    assert out.covered == pytest.approx(89 / 99)
+
+
+def test_the_line_runs_through_readings_as_they_arrived():
+    X = np.tile(np.arange(40.0)[:, None], (1, 3))
+    X[20, 0] = 500.0  # false, and a recovery would mask it
+    hidden = np.zeros(X.shape, bool)
+    hidden[21, 0] = True
+    seen = Witnesses.of(X, hidden, np.zeros_like(hidden), Said(X))
+    assert seen.line[0] == pytest.approx((500 + 22) / 2 - 21)
+
+
+def test_directions_are_scored_the_short_way_round():
+    X = np.full((40, 2), 350.0)
+    X[10] = 5.0
+    hidden = np.zeros(X.shape, bool)
+    hidden[10] = True
+    said = Said(np.full(X.shape, 359.0), np.full(X.shape, 340.0), np.full(X.shape, 370.0))
+    seen = Witnesses.of(X, hidden, np.zeros_like(hidden), said, 360.0)
+    np.testing.assert_allclose(seen.error, -6.0)
+    np.testing.assert_allclose(seen.line, -15.0)
+    assert (seen.inside == 1).all()
+
+
+# How sure it is ----------------------------------------------------------------------------------
+
+
+def test_the_uncertainty_is_that_of_blocks():
+    """Errors that come in blocks of 50: as wide as it is over many records."""
+    rng = np.random.default_rng(0)
+    level = rng.normal(size=(400, 20))
+    values = np.abs(np.repeat(3 + level, 50, axis=1) + 0.1 * rng.normal(size=(400, 1000)))
+    block = np.repeat(np.arange(20), 50)
+    weight = np.eye(COUNT)[0]
+    found = [spread(v, np.zeros(1000, int), block, weight) for v in values]
+    assert np.mean(found) == pytest.approx(values.mean(axis=1).std(), rel=0.15)
+
+
+def test_one_block_alone_is_as_uncertain_as_it_is_large():
+    weight = np.eye(COUNT)[0]
+    assert spread(np.full(50, 3.0), np.zeros(50, int), np.zeros(50, int), weight) == 3.0
+
+
+def holdout(mae, line, error):
+    errors = [fm.metrics.HiddenErrors(100, m, m, 0.0, ()) for m in (mae, line)]
+    return Holdout(*errors, mae_error=error, difference_error=error)
+
+
+@pytest.mark.parametrize(
+    ("mae", "line", "error", "verdict", "closer"),
+    [
+        (1.0, 2.0, 0.1, "2 times closer than a straight line", "recovery"),
+        (2.0, 1.0, 0.1, "a straight line is 2 times closer", "line"),
+        (1.0, 1.2, 0.2, "no clear difference from a straight line", "neither"),
+        (1.2, 1.0, 0.2, "no clear difference from a straight line", "neither"),
+        (1.0, 1.005, 0.001, "as good as a straight line", "neither"),
+    ],
+)
+def test_the_verdict_says_no_more_than_is_known(mae, line, error, verdict, closer):
+    one = holdout(mae, line, error)
+    assert (one.verdict, one.closer) == (verdict, closer)
+
+
+def test_a_method_that_is_the_line_does_not_win():
+    X = network()
+    grid = Grid.of(X)
+    (trial,) = honest.trials(grid, "value", Options())
+    found = honest.Scores()
+    found.add(trial, Said(fm.metrics.interpolate(trial.grid.values["value"])))
+    out = found.whole()
+    assert (out.closer, out.difference_error) == ("neither", 0.0)
+    assert out.verdict == "as good as a straight line"
+
+
+def test_the_line_is_said_to_win_where_it_does():
+    rng = np.random.default_rng(0)
+    walks = rng.normal(size=(400, 8)).cumsum(axis=0)  # every node goes its own way
+    verdict = fm.recover(Grid.of(walks), method="ls")["value"].holdout.verdict
+    assert verdict.startswith("a straight line is")
+
+
+def test_the_sentence_has_it_all():
+    row = GapScore(1, 3, 0.6, 0.0, 50, 0.31, 0.02, 0.4, 0.56, 0.7, 0.9)
+    last = GapScore(256, None, 0.4, 0.0, 0, *5 * [np.nan], None, 0.4)
+    one = replace(holdout(0.31, 0.56, 0.02), classes=(row, last))
+    assert one.sentence("°C") == (
+        "0.31 +- 0.04 °C, 1.8 times closer than a straight line; untested: 40 % of what was lost, "
+        "in gaps of 256+ slots"
+    )
+
+
+def test_the_summary_tells_it_all():
+    summary = fm.recover(Grid.of(network()), seed=2).summary()["conditions"]["value"]["holdout"]
+    assert summary["mae_error"] > 0
+    assert sum(row["lost"] for row in summary["by_gap"]) == pytest.approx(1.0)
+    assert {"hidden", "mae", "rmse", "line_mae", "line_rmse", "skill", "covered", "verdict"} < set(
+        summary
+    )
+    assert all(row["covered"] is not None for row in summary["by_gap"] if row["hidden"])
+
+
+def test_the_draw_has_a_seed_of_its_own():
+    """Calibration draws with the bare seed: the same number must not hide the same readings."""
+    heard = np.ones((100, 10), dtype=bool)
+    wanted = int(drawing.SHARE * heard.size)
+    bare = np.zeros_like(heard)
+    bare.ravel()[np.random.default_rng(0).choice(heard.size, wanted, replace=False)] = True
+    assert (draw(heard, ~heard, 0).mask != bare).any()
+
+
+def test_true_and_printed_error_agree():
+    """Readings that only the test knows: what is printed is what is true of them."""
+    heard = lossy(3, slots=900, nodes=16)
+    net = fm.simulate.network(
+        *heard.shape, field="temperature", sampling=1.0, anomaly_rate=0.0, noise=0.1, seed=7
+    )
+    rec = fm.recover(Grid.of(np.where(heard, net.readings, np.nan)))["value"]
+    true = np.abs(rec.estimate - net.readings)[~heard].mean()
+    assert 0.67 < true / rec.holdout.method.mae < 1.5
