@@ -40,9 +40,9 @@ def prepared(grid, method="ls", limits=None, **changes):
     )  # fmt: skip
 
 
-def first_piece(grid, setting):
+def first_piece(grid):
     plan = windows.windows(*grid.shape)
-    return next(_pieces(grid, "t", plan, setting.options))
+    return next(_pieces(grid, "t", plan))
 
 
 def same(a, b):
@@ -60,34 +60,20 @@ def same(a, b):
 def test_a_window_changes_nothing_and_gives_the_same_twice(method):
     grid = network()
     setting = prepared(grid, method, limits={"t": (-400, 400)})
-    piece = first_piece(grid, setting)
+    piece = first_piece(grid)
     before = pickle.dumps((piece, setting))
     first = recover_window(piece, setting)
     assert pickle.dumps((piece, setting)) == before
     assert same(recover_window(piece, setting), first)
     # And far away: a driver may send both anywhere.
     assert same(recover_window(*pickle.loads(before)), first)
-    assert first.score is not None
     assert first.flag[200, 5] == 4
-
-
-def test_a_window_is_scored_by_its_seed_only():
-    grid = network()
-    setting = prepared(grid)
-    piece = first_piece(grid, setting)
-    assert piece.seed == 1
-    unscored = recover_window(replace(piece, seed=None), setting)
-    assert unscored.score is None
-    assert (
-        recover_window(replace(piece, seed=2), setting).score
-        != recover_window(piece, setting).score
-    )
 
 
 def test_readings_of_a_lasting_fault_and_beyond_the_limits_are_no_evidence():
     grid = network()
     setting = prepared(grid, limits={"t": (-400, 400)})
-    given = evidence(first_piece(grid, setting), setting)
+    given = evidence(first_piece(grid), setting)
     assert given.failed[200, 5]
     assert given.lasting[70:110, 3].mean() > 0.5
     assert np.isnan(given.believed[200, 5])
@@ -183,7 +169,7 @@ def test_drivers_need_the_kernel_and_the_sink_only(monkeypatch):
         prepared(grid), unit="", level=np.zeros(12), options=Options("ls").for_grid(grid)
     )
     setting = replace(setting, level=condition._levels(grid.values["t"], None))
-    pieces = list(_pieces(grid, "t", windows.windows(*grid.shape), setting.options))
+    pieces = list(_pieces(grid, "t", windows.windows(*grid.shape)))
     kernel = partial(recover_window, setting=setting)
     backwards = {id(p): kernel(p) for p in reversed(pieces)}  # in any order
     sink = sinks.Arrays(grid.values["t"], setting, Storage(None, ()))
@@ -191,5 +177,4 @@ def test_drivers_need_the_kernel_and_the_sink_only(monkeypatch):
     again = sink.result(service(grid.values["t"]), Given())
     for what in ("estimate", "flag", "anomaly", "scale"):
         np.testing.assert_array_equal(getattr(again, what), getattr(whole, what))
-    assert again.holdout == whole.holdout
     assert again.episodes == whole.episodes

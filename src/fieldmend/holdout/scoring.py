@@ -219,8 +219,8 @@ class _Table:
         total = max(lost.stratum.size, 1)
         tried = np.count_nonzero(_tried(self.seen, lost) & (lost.stratum % len(STARTS) == i))
         here = self.seen.stratum % len(STARTS) == i
-        gone = {"untested": (share.sum() - tried * copied) / total}
-        facts = (*bounds(i), share.sum() / total, share[1] / max(share.sum(), 1))
+        gone = {"untested": float((share.sum() - tried * copied) / total)}
+        facts = (*bounds(i), float(share.sum() / total), float(share[1] / max(share.sum(), 1)))
         if not here.any():
             none = (np.nan, np.nan, np.nan, np.nan, np.nan)
             return GapScore(*facts, 0, *none, None, **gone)
