@@ -219,11 +219,11 @@ class _Table:
         total = max(lost.stratum.size, 1)
         tried = np.count_nonzero(_tried(self.seen, lost) & (lost.stratum % len(STARTS) == i))
         here = self.seen.stratum % len(STARTS) == i
-        gone = {"untested": float((share.sum() - tried * copied) / total)}
+        gone = float((share.sum() - tried * copied) / total)
         facts = (*bounds(i), float(share.sum() / total), float(share[1] / max(share.sum(), 1)))
         if not here.any():
             none = (np.nan, np.nan, np.nan, np.nan, np.nan)
-            return GapScore(*facts, 0, *none, None, **gone)
+            return GapScore(*facts, 0, *none, None, gone)
         part = _Table(self.seen.kept(here), self.ours[here], self.line[here], self.far[here])
         own = np.zeros(COUNT)
         own[list(both)] = weight[list(both)]
@@ -233,7 +233,7 @@ class _Table:
         error = spread(part.ours, part.seen.stratum, part.seen.block, own)
         mae, rmse = part._errors(part.ours, own)
         means = mae, error, rmse, *part._errors(part.line, own)
-        return GapScore(*facts, int(here.sum()), *means, part._covered(own), **gone)
+        return GapScore(*facts, int(here.sum()), *means, part._covered(own), gone)
 
 
 def around(off: Array, period: float) -> Array:
