@@ -11,9 +11,8 @@ from fieldmend.core.prox import Array, Mask
 from fieldmend.decomposition import decompose
 from fieldmend.estimators.nodespace import NodeSpace, noise_of, some_of, spectrum
 from fieldmend.estimators.slots import RejectingFit
-from fieldmend.field.auto import digest
 from fieldmend.field.fieldmodel import VALUE
-from fieldmend.field.fitted import Applied
+from fieldmend.field.fitted import Applied, digest
 
 _QUIET = 1e-6  # the least noise, over the node's scale
 _FOLDS = 5  # hold-outs that the intervals of slots alone are calibrated on
