@@ -2,6 +2,7 @@
 
 import logging
 import pickle
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -388,6 +389,21 @@ def test_a_warm_start_of_another_shape_is_refused(net, solved):
         ({"rank": 3}, TypeError, "'ls' has no option 'rank'"),
         ({"method": "mc", "suport": 1}, TypeError, "'mc' has no option 'suport'"),
         ({"method": "srmf", "space": 1}, TypeError, "it takes factored, rank"),
+        ({"method": "auto", "tol": 1e-3}, ValueError, "'auto' has no option 'tol'; it takes level"),
+        ({"method": "auto", "center": False}, ValueError, "'auto' has no option 'center'"),
+        ({"method": "auto", "scale": False}, ValueError, "'auto' has no option 'scale'"),
+        ({"method": "auto", "max_seconds": 5}, ValueError, "'auto' has no option 'max_seconds'"),
+        ({"method": "auto", "max_iter": 5}, ValueError, "'auto' has no option 'max_iter'"),
+        ({"method": "auto", "lam": 1.0}, ValueError, "lam is for ls, apg, srmf"),
+        ({"method": "auto", "perod": 24}, TypeError, "Did you mean 'period'"),
+        ({"method": "ls", "level": 0.5}, TypeError, "level is for auto"),
+        ({"method": "atuo"}, ValueError, "Did you mean 'auto'"),
+        ({"method": "mc", "lam": 1.0}, ValueError, "'mc' has no option 'lam'"),
+        ({"method": "oracle", "rank": 2, "mu": 1.0}, ValueError, "'oracle' has no option 'mu'"),
+        ({"method": "oracle", "rank": 2, "center": False}, ValueError, "no option 'center'"),
+        ({"method": "apg", "warm_start": "x"}, ValueError, "'apg' has no option 'warm_start'"),
+        ({"method": "srmf", "rank": 2}, ValueError, "rank with factored=True"),
+        ({"method": "srmf", "factored": True, "mu": 1.0}, ValueError, "mu without it"),
         ({"method": "mc", "debias": True}, ValueError, "debias"),
         ({"method": "srmf", "debias": True}, ValueError, "debias"),
         ({"method": "oracle", "debias": True, "rank": 2}, ValueError, "debias"),
@@ -424,3 +440,22 @@ def test_bad_options_are_named_before_any_work(net, options, error, message):
 
     with pytest.raises(error, match=message):
         fm.decompose(net.readings, callback=worked, **options)
+
+
+def test_defaults_may_be_written_out(net):
+    """What a method has no use for is refused if it would change something elsewhere."""
+    plain = {"tol": 1e-6, "center": True, "scale": True, "debias": False, "lam": None}
+    out = fm.decompose(net.readings, method="auto", **plain)
+    want = fm.decompose(net.readings, method="auto")
+    np.testing.assert_array_equal(out.estimate, want.estimate)
+
+
+def test_auto_tells_the_callback_how_far_it_is(net):
+    rows = []
+    out = fm.decompose(net.readings, method="auto", callback=rows.append)
+    assert [row.number for row in rows] == list(range(1, len(rows) + 1))
+    assert len(rows) >= 8  # two screens, the growth, the fit, four hold-outs, a window
+    assert rows[-1].rank == out.rank
+    assert all(a.seconds <= b.seconds for a, b in pairwise(rows))
+    want = fm.decompose(net.readings, method="auto")
+    np.testing.assert_array_equal(out.estimate, want.estimate)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from inspect import signature
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,7 @@ from fieldmend.core.prox import Array, Mask
 from fieldmend.core.readings import checked
 from fieldmend.field.fieldmodel import FieldModel
 from fieldmend.field.holdout import Holdout
-from fieldmend.methods import METHODS, Method, Recovered, Solved, Task, debiased
+from fieldmend.methods import Recovered, Solved, Task, check_options, debiased
 
 
 class ConvergenceWarning(UserWarning):
@@ -150,8 +151,8 @@ def decompose(  # noqa: PLR0913  (the options are the public contract)
         Mask of what was observed; entries that are NaN are unobserved in any case.
     method
         ``auto`` (the field model: common factors and each node's own wandering, both smooth in
-        time, everything estimated, with intervals; ``level=0.9``; ``period=`` is taken
-        and not used yet; the other options from ``lam`` to ``callback`` mean nothing to it),
+        time, everything estimated, with intervals; ``level=0.9``; ``period=``, in slots, one or
+        several: cycles to try, used if hidden readings come out better),
         ``ls`` (fast), ``apg`` (the same problem by the paper's Table III), ``mc`` (matrix
         completion: no anomalies), ``srmf`` (smooth matrix completion; ``factored=True, rank=``
         for Kong et al.'s form), ``oracle`` (``support=`` with ``space=(U, V)`` or ``rank=``; in
@@ -172,7 +173,8 @@ def decompose(  # noqa: PLR0913  (the options are the public contract)
     seed
         Of everything random; the same seed gives the same result.
     callback
-        Called with every :class:`Iteration`.
+        Called with every :class:`Iteration`; for ``auto``, which has no objective, with one after
+        each part of its work.
     warm_start
         An earlier result on readings of the same shape.
     **options
@@ -191,6 +193,18 @@ def decompose(  # noqa: PLR0913  (the options are the public contract)
     -----
     ``ls``: O(T·N·r) an iteration and about three times the memory of X, results included.
 
+    Returns
+    -------
+    Decomposition
+
+    Raises
+    ------
+    ValueError
+        Where readings or options cannot be used; an option that means nothing to the method is
+        refused, not ignored.
+    TypeError
+        Where the method has no option of that name.
+
     Examples
     --------
     >>> import fieldmend as fm
@@ -201,13 +215,21 @@ def decompose(  # noqa: PLR0913  (the options are the public contract)
     >>> bool((out.sparse[~net.observed] == 0).all())
     True
     """
-    row = _row(method, options, debias=debias)
+    given: dict[str, object] = {
+        "lam": lam,
+        "mu": mu,
+        "delta": delta,
+        "center": center,
+        "scale": scale,
+    }
+    given |= {"debias": debias, "tol": tol, "max_iter": max_iter, "max_seconds": max_seconds}
+    given |= {"warm_start": warm_start}
+    row = check_options(method, {k: v for k, v in given.items() if _set(k, v)}, options)
     numbers = {"lam": lam, "mu": mu, "delta": delta, "tol": tol}
     _check_numbers(**numbers, max_iter=max_iter, max_seconds=max_seconds)
     X, O = checked(X, observed)
     if row.recover is not None:
-        _refuse(method, lam=lam, mu=mu, delta=delta, warm_start=warm_start, max_iter=max_iter)
-        return _recovered(row.recover(X, O, seed=seed, **options), method)
+        return _recovered(row.recover(X, O, seed=seed, callback=callback, **options), method)
     assert row.solve is not None
     scaling = Scaling.of(X, O, center=center and row.scaled, scale=scale and row.scaled)
     R = scaling.apply(X, O)
@@ -227,12 +249,10 @@ def decompose(  # noqa: PLR0913  (the options are the public contract)
     return _finish(X, O, scaling, solved, method)
 
 
-def _refuse(method: str, **given: object) -> None:
-    """Options that mean nothing to a method are refused, not ignored."""
-    for name, value in given.items():
-        if value is not None:
-            msg = f"method {method!r} estimates everything itself: it has no option {name!r}"
-            raise ValueError(msg)
+def _set(name: str, value: object) -> bool:
+    """True if this option of `decompose` was set to something else than its default."""
+    default = signature(decompose).parameters[name].default
+    return value is not default and (isinstance(value, Decomposition) or value != default)
 
 
 def _recovered(out: Recovered, method: str) -> Decomposition:
@@ -274,23 +294,6 @@ def _measured(
     # Unscaled, nodes and slots play the same part: the transpose has to give the same.
     noise = estimate_noise(R.T.copy(), O.T.copy(), weigh=False, seed=seed)
     return R, scaling, noise.level, None if noise.start is None else noise.start.transposed()
-
-
-def _row(method: str, options: dict[str, Any], *, debias: bool) -> Method:
-    """The method's row of the table, with its options checked before any work is done."""
-    if method not in METHODS:
-        msg = f"unknown method {method!r}: use one of {', '.join(METHODS)}"
-        raise ValueError(msg)
-    row = METHODS[method]
-    for name in options:
-        if name not in row.options:
-            known = f"it takes {', '.join(row.options)}" if row.options else "it takes none"
-            msg = f"method {method!r} has no option {name!r}; {known}"
-            raise TypeError(msg)
-    if debias and not row.debias:
-        msg = f"debias=True needs the anomalies that {method!r} does not look for: use ls or apg"
-        raise ValueError(msg)
-    return row
 
 
 def _check_numbers(**given: float | None) -> None:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
+from difflib import get_close_matches
+from functools import cache
 from typing import Any
 
 import numpy as np
+from scipy.optimize import brentq
 
 from fieldmend.core.apg import PaperSolver
 from fieldmend.core.baselines import (
@@ -27,6 +30,7 @@ from fieldmend.field.fitted import Applied
 # (residuals X − L of a block in the units of X and zero off O, scale per node, block) → anomalies.
 Split = Callable[[Array, Array, slice], Array]
 Recovered = tuple[Applied, Learnt]  # the field, and the model that it comes from
+_BRACKETS = 40  # steps of log μ, of 1 or 2, in which δ is looked for
 
 
 @dataclass(frozen=True)
@@ -147,35 +151,18 @@ def _solve_delta(
 
 
 def _root(f: Callable[[float], float], x: float) -> float:
-    """The zero of a rising function whose every value is dear and a little uncertain.
+    """The zero of a rising function, from a guess: bracketed by steps, then by Brent's method.
 
-    Brackets by steps, then the Illinois form of regula falsi; no point is asked for twice.
+    Every value is dear: none is asked for twice.
     """
-    y = f(x)
-    other, step = x, -2.0 if y > 0 else 1.0
-    f_other = y
-    for _ in range(40):
-        other += step
-        f_other = f(other)
-        if f_other * y <= 0:
-            break
-        x, y = other, f_other
-    else:
-        msg = "no mu gives this delta within working precision: take a larger delta"
-        raise ValueError(msg)
-    for _ in range(40):
-        if abs(other - x) < 1e-4:
-            return min(x, other)
-        middle = x - y * (other - x) / (f_other - y)
-        f_middle = f(middle)
-        if f_middle * y < 0:
-            other, f_other = x, y
-        else:
-            f_other /= 2
-        x, y = middle, f_middle
-        if abs(y) < 1e-5:
-            break
-    return x
+    f = cache(f)
+    step = -2.0 if f(x) > 0 else 1.0
+    for _ in range(_BRACKETS):
+        if f(x) * f(x + step) <= 0:
+            return float(brentq(f, x, x + step, xtol=1e-5))
+        x += step
+    msg = "no mu gives this delta within working precision: take a larger delta"
+    raise ValueError(msg)
 
 
 def _residual(task: Task, solved: Solved) -> float:
@@ -200,7 +187,9 @@ def _certified(outcome: Outcome[Any, Any], L: LowRank, lam: float, mu: float) ->
 
 def solve_srmf(task: Task, *, factored: bool = False, rank: int | None = None) -> Solved:
     """Smooth matrix completion, as the paper writes it or as Kong et al. do."""
-    _without_delta(task, "srmf")
+    if (task.mu is not None) if factored else (rank is not None):
+        msg = "srmf takes rank with factored=True, and mu without it"
+        raise ValueError(msg)
     R, O = task.readings.astype(np.float64), task.observed
     lam = 0.01 if task.lam is None else task.lam
     mu = np.nan
@@ -225,7 +214,6 @@ def solve_oracle(
     rank: int | None = None,
 ) -> Solved:
     """Least squares, told where the anomalies are, and the spaces or the rank of L."""
-    _without_delta(task, "oracle")
     R, O = task.readings.astype(np.float64), task.observed
     known = np.zeros(R.shape, bool) if support is None else np.asarray(support)
     if known.shape != R.shape or known.dtype != np.bool_:
@@ -275,12 +263,6 @@ def _check_rank(rank: int, shape: tuple[int, ...]) -> None:
         raise ValueError(msg)
 
 
-def _without_delta(task: Task, method: str) -> None:
-    if task.delta is not None:
-        msg = f"delta is for ls, apg and mc; {method} has no such form here"
-        raise ValueError(msg)
-
-
 def debiased(task: Task, solved: Solved) -> Solved:
     """The solution refitted without shrinkage, on its support and the rank found."""
     found = refit(task.readings, task.observed, solved.low_rank, noise=task.noise, seed=task.seed)
@@ -291,23 +273,95 @@ def debiased(task: Task, solved: Solved) -> Solved:
     return replace(solved, low_rank=found.low_rank, split=split, rank=found.rank)
 
 
+# Which of decompose's general options mean something to whom. All know seed and callback.
+_LOOP = ("tol", "max_iter", "max_seconds", "callback", "seed")
+_SCALED = ("center", "scale")
+
+
 @dataclass(frozen=True)
 class Method:
     """One row of the table of methods: how it solves, which options it takes, its limit."""
 
     solve: Callable[..., Solved] | None
     max_iter: int
-    options: tuple[str, ...] = ()
-    scaled: bool = True  # does it work on centred and scaled readings?
-    debias: bool = False  # can its solution be refitted?
+    general: tuple[str, ...]  # of the options that decompose has for all
+    options: tuple[str, ...] = ()  # of its own
     recover: Callable[..., Recovered] | None = None  # readings in, field out: needs no task
+
+    @property
+    def scaled(self) -> bool:
+        """True if it works on centred and scaled readings."""
+        return "center" in self.general
+
+    def taken(self) -> tuple[str, ...]:
+        """All options that it takes."""
+        return self.options + self.general
 
 
 METHODS = {
-    "ls": Method(solve_ls, 3000, debias=True),
-    "apg": Method(solve_apg, 5000, debias=True),
-    "mc": Method(solve_mc, 3000),
-    "srmf": Method(solve_srmf, 2000, options=("factored", "rank")),
-    "auto": Method(None, 1, options=("level", "period"), recover=recover_field),
-    "oracle": Method(solve_oracle, 1000, options=("support", "space", "rank"), scaled=False),
+    "ls": Method(solve_ls, 3000, ("lam", "mu", "delta", "debias", "warm_start", *_SCALED, *_LOOP)),
+    "apg": Method(solve_apg, 5000, ("lam", "mu", "delta", "debias", *_SCALED, *_LOOP)),
+    "mc": Method(solve_mc, 3000, ("mu", "delta", "warm_start", *_SCALED, *_LOOP)),
+    "srmf": Method(solve_srmf, 2000, ("lam", "mu", *_SCALED, *_LOOP), options=("factored", "rank")),
+    "auto": Method(
+        None, 1, ("callback", "seed"), options=("level", "period"), recover=recover_field
+    ),
+    "oracle": Method(solve_oracle, 1000, _LOOP, options=("support", "space", "rank")),
 }
+
+
+def check_options(method: str, general: Mapping[str, object], own: Mapping[str, object]) -> Method:
+    """The method's row, if it takes these options; else the first it does not take is refused.
+
+    Parameters
+    ----------
+    method
+        Its name.
+    general
+        Options that `decompose` has for all methods, as far as they were set.
+    own
+        The others.
+
+    Returns
+    -------
+    Method
+
+    Raises
+    ------
+    ValueError
+        Where there is no such method, or it has no use for an option that others have.
+    TypeError
+        Where no method has such an option, or only another one.
+
+    Examples
+    --------
+    >>> check_options("ls", {"tol": 1e-8}, {}).max_iter
+    3000
+    >>> check_options("auto", {}, {"perod": 24})  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+    TypeError: method 'auto' has no option 'perod'; it takes ... Did you mean 'period'?
+    """
+    if method not in METHODS:
+        msg = (
+            f"unknown method {method!r}: use one of {', '.join(METHODS)}{_nearest(method, METHODS)}"
+        )
+        raise ValueError(msg)
+    row = METHODS[method]
+    for name in own:
+        if name not in row.options:
+            raise TypeError(_no_option(method, row, name))
+    for name in general:
+        if name not in row.general:
+            raise ValueError(_no_option(method, row, name))
+    return row
+
+
+def _no_option(method: str, row: Method, name: str) -> str:
+    others = [other for other, r in METHODS.items() if name in r.taken()]
+    hint = f" ({name} is for {', '.join(others)})" if others else _nearest(name, row.taken())
+    return f"method {method!r} has no option {name!r}; it takes {', '.join(row.taken())}{hint}"
+
+
+def _nearest(name: str, known: Iterable[str]) -> str:
+    close = get_close_matches(str(name), list(known), 1)
+    return f". Did you mean {close[0]!r}?" if close else ""

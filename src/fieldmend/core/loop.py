@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from itertools import count
 from typing import Generic, Protocol, TypeVar
 
 import numpy as np
@@ -118,6 +119,26 @@ class Limits:
     max_iter: int = 1000
     max_seconds: float | None = None
     callback: Callable[[Iteration], object] | None = None
+
+
+Tell = Callable[[int], object]
+"""Called after each part of the work, with the rank that it has reached."""
+
+
+def silent(_rank: int) -> None:
+    """Nobody is told."""
+
+
+def teller(callback: Callable[[Iteration], object] | None) -> Tell:
+    """For work that has steps but no objective: the callback sees them all the same."""
+    start, told = time.perf_counter(), count(1)
+
+    def tell(rank: int) -> None:
+        if callback is not None:
+            seconds = time.perf_counter() - start
+            callback(Iteration(next(told), np.nan, np.nan, rank, seconds))
+
+    return tell
 
 
 @dataclass(frozen=True)

@@ -109,10 +109,6 @@ class Problem:
         """P_O(R − L) for a dense L."""
         return (self.readings - L) * self.observed
 
-    def gradient(self, L: Array) -> Array:
-        """Gradient of the smooth part at a dense L: −P_O clip(R − L, ±d)."""
-        return -np.clip(self.residual(L), -self.threshold, self.threshold)
-
     def anomalies(self, L: Array) -> Array:
         """The best S for a dense L: soft(P_O(R − L), d); zero off O by construction."""
         return prox.soft_threshold(self.residual(L), self.threshold)
@@ -126,14 +122,6 @@ class Problem:
         size = float(np.abs(S).sum())
         weighted = self.threshold * size if size else 0.0
         return self.mu * nuclear + weighted + 0.5 * float((misfit**2).sum())
-
-    def dual_value(self, Y: Array) -> float:
-        """⟨Y, R⟩ − ½‖Y‖_F², a lower bound of F if ‖Y‖₂ ≤ μ, |Y| ≤ d and Y = 0 off O."""
-        return float(np.vdot(Y, self.readings)) - 0.5 * float((Y**2).sum())
-
-    def is_trivial(self) -> bool:
-        """Is L = 0 optimal? It is, iff ‖P_O clip(R, ±d)‖₂ ≤ μ."""
-        return self._spectrum(LowRank.zero(*self.shape))[0] <= 1.0
 
     def certify(self, L: LowRank) -> Certificate:
         """Bound how far F(L) lies above the optimum.

@@ -6,10 +6,13 @@ the same parameters, windows overlapping so that their seams do not show.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
+from fieldmend.core.loop import Iteration, Tell, silent, teller
 from fieldmend.core.prox import Array, Mask
 from fieldmend.field.cycles import Course, choose_course, periods
 from fieldmend.field.fitted import Applied, FittedField, FittedOn, Known, digest
@@ -36,22 +39,36 @@ class Learnt:
 
 
 def recover_field(
-    X: Array, observed: Mask, *, level: float = 0.9, period: object = None, seed: int = 0
+    X: Array,
+    observed: Mask,
+    *,
+    callback: Callable[[Iteration], object] | None = None,
+    **options: Any,
 ) -> tuple[Applied, Learnt]:
     """Recover the field from readings, slots × nodes: fit a model, apply it to the same record.
 
-    `period` in slots, one or several: cycles to try, used if hidden readings come out better.
+    The options of `learn`; the callback is told of every part of the work.
 
     O(T·N·r) time; memory a few times that of one window besides the results.
     """
-    learnt = learn(X, observed, level=level, period=period, seed=seed)
-    return learnt.model.apply(X, observed, known=learnt.known, own=True), learnt
+    tell = teller(callback)
+    learnt = learn(X, observed, tell=tell, **options)
+    return learnt.model.apply(X, observed, known=learnt.known, own=True, tell=tell), learnt
 
 
 def learn(
-    X: Array, observed: Mask, *, level: float = 0.9, period: object = None, seed: int = 0
+    X: Array,
+    observed: Mask,
+    *,
+    level: float = 0.9,
+    period: object = None,
+    seed: int = 0,
+    tell: Tell = silent,
 ) -> Learnt:
-    """Fit the model of one condition to readings, slots × nodes."""
+    """Fit the model of one condition to readings, slots × nodes.
+
+    `period` in slots, one or several: cycles to try, used if hidden readings come out better.
+    """
     if not 0.0 < level < 1.0:
         msg = f"level must lie between 0 and 1, for example 0.9; it is {level!r}"
         raise ValueError(msg)
@@ -62,12 +79,12 @@ def learn(
     if asked:
         view = replace(view, course=choose_course(record.data(sample), asked, len(X), seed))
         record = replace(record, view=view)
-    fitted = fit(record.data(sample), seed)
+    fitted = fit(record.data(sample), seed, tell)
     trial = Trial.pooled(fitted.trials)
     later = Honest.of_other_slots(trial, level)
     # Of a long record most slots are others than those fitted to.
     honest = Honest.learnt(trial, level) if len(sample) == len(X) else later
-    field, known = _refined(record, fitted)
+    field, known = _refined(record, fitted, tell)
     nothing = np.zeros((field.rank, 0))
     model = FittedField(
         view=view,
@@ -98,7 +115,7 @@ def _order(X: Array, observed: Mask, seed: int) -> tuple[Index, float]:
     return order, -1.0 if values[order].sum() < 0 else 1.0
 
 
-def _refined(record: Record, fitted: Fit) -> tuple[Field, list[Known] | None]:
+def _refined(record: Record, fitted: Fit, tell: Tell) -> tuple[Field, list[Known] | None]:
     """The parameters, and what is known of the record's windows.
 
     Where the parameters come from few slots, a pass over the record sharpens the loadings.
@@ -119,6 +136,7 @@ def _refined(record: Record, fitted: Fit) -> tuple[Field, list[Known] | None]:
         own = loading_sums(now, clean)
         sums = own if sums is None else sums + own
         known.append(Known(np.packbits(false), now.factors, settled=False))
+        tell(field.rank)
     assert sums is not None
     return with_loadings(field, sums), known
 

@@ -32,10 +32,6 @@ class NodeModel:
         out: Array = self.innovation / (1.0 - self.phi**2)
         return out
 
-    def take(self, chosen: Array | slice) -> NodeModel:
-        """The same for some of the nodes."""
-        return NodeModel(self.phi[chosen], self.innovation[chosen], self.noise[chosen])
-
 
 def precision(phi: Array, innovation: Array, links: Mask) -> tuple[Array, Array]:
     """Diagonal and upper off-diagonal of the prior precision Q, chains × slots.

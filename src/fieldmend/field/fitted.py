@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fieldmend.core.engine import blocks
+from fieldmend.core.loop import Tell, silent
 from fieldmend.core.problem import LowRank, Scaling
 from fieldmend.core.prox import Array, Mask
 from fieldmend.field.holdout import Calibration, distances, remoteness
@@ -126,6 +127,7 @@ class FittedField:
         first: int = 0,
         known: list[Known] | None = None,
         own: bool | None = None,
+        tell: Tell = silent,
     ) -> Applied:
         """The field at every entry of consecutive slots.
 
@@ -143,6 +145,8 @@ class FittedField:
         own
             Whether these slots are (a part of) the record that the model was fitted to; None: if
             they are the whole of it, to the last reading.
+        tell
+            Called after each window.
         """
         if own is None:
             own = digest(X, observed) == self.fitted_on.sha256
@@ -151,6 +155,7 @@ class FittedField:
         out = _Output(record)
         for window, now, clean in self._followed(record, known):
             out.add(window, now, clean, *self.estimated(now, clean, honest))
+            tell(self.rank)
         return out.finished(self)
 
     def _followed(

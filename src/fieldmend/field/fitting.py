@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from fieldmend.core.loop import Tell
 from fieldmend.core.prox import Mask
 from fieldmend.field.flags import first_channels, learn, second_channels
 from fieldmend.field.holdout import draw_hidden
@@ -41,15 +42,16 @@ class Fit:
     start: str
 
 
-def fit(data: Data, seed: int) -> Fit:
+def fit(data: Data, seed: int, tell: Tell) -> Fit:
     """Fit the field model; where slots say little of each other, also from the other start."""
     rng = np.random.default_rng(seed)
-    false, field, screen = _screened(data, rng)
+    false, field, screen = _screened(data, rng, tell)
     clean = data.using(data.used & ~false)
     hidden = draw_hidden(clean.used, ~clean.used, _HIDDEN, rng)
     rest = clean.using(clean.used & ~hidden)
     field = forgetful(field, clean, rest)
     field = _grown(update_factors(field, rest, rng) if field.rank else field, rest, rng)
+    tell(field.rank)
     start = "jumps"
     if worth_trying(data):
         shown = data.using(data.used & ~hidden)
@@ -62,8 +64,9 @@ def fit(data: Data, seed: int) -> Fit:
             clean, start = data.using(data.used & ~false), "slots"
     field = improve(field, clean, rng, rounds=1)
     field = update_factors(field, clean, rng, tol=1e-3, most=20)
+    tell(field.rank)
     second = second_look(estimate(field, clean)[0], clean)
-    return Fit(field, clean, second, _trials(field, second, clean, rng), screen, start)
+    return Fit(field, clean, second, _trials(field, second, clean, rng, tell), screen, start)
 
 
 def quick_field(data: Data, seed: int) -> Field:
@@ -71,13 +74,14 @@ def quick_field(data: Data, seed: int) -> Field:
     return _grown(start_field(data), data, np.random.default_rng(seed))
 
 
-def _screened(data: Data, rng: np.random.Generator) -> tuple[Mask, Field, Screen]:
+def _screened(data: Data, rng: np.random.Generator, tell: Tell) -> tuple[Mask, Field, Screen]:
     """False readings, decided twice: without a field, then against a first one."""
     false, first = learn(first_channels(data), data.used, data.slots)
     clean = data.using(data.used & ~false)
     field = start_field(clean)
     for rank in _RANKS[:-1]:
         field = improve(grow(field, clean, _allowed(rank, data)), clean, rng, rounds=2)
+        tell(field.rank)
     false, second = learn(second_channels(data, field.common()), data.used, data.slots)
     return false, field, JumpScreen(first, second)
 
@@ -104,7 +108,7 @@ def _from_mixture(
 
 
 def _trials(
-    field: Field, second: Second | None, clean: Data, rng: np.random.Generator
+    field: Field, second: Second | None, clean: Data, rng: np.random.Generator, tell: Tell
 ) -> list[Trial]:
     """Hold-outs with the nodes' parts as they stay: errors and standard deviations fit together."""
     out = []
@@ -112,6 +116,7 @@ def _trials(
         hidden = draw_hidden(clean.used, ~clean.used, _SHARE, rng)
         rest = clean.using(clean.used & ~hidden)
         out.append(judged(refitted(field, clean, rest, rng), rest, clean, hidden, second))
+        tell(field.rank)
     return out
 
 
