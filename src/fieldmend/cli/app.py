@@ -29,6 +29,13 @@ class Format(StrEnum):
     netcdf = "netcdf"
 
 
+class NewNodes(StrEnum):
+    """What becomes of nodes that a model does not know."""
+
+    refuse = "refuse"
+    own = "own"
+
+
 class Replace(StrEnum):
     """Which flagged readings the estimate takes the place of."""
 
@@ -121,6 +128,31 @@ def recover(  # noqa: PLR0913 - the options of the main job, keyword-only
             "not given.",
             metavar="NAME",
             rich_help_panel=RECOVERING,
+        ),
+    ] = None,
+    model: Annotated[
+        Path | None,
+        typer.Option(
+            help="Apply the model of this file instead of fitting one: a fraction of the time.",
+            metavar="FILE",
+            rich_help_panel=RECOVERING,
+        ),
+    ] = None,
+    new_nodes: Annotated[
+        NewNodes,
+        typer.Option(
+            help="Nodes that the model does not know: refuse them, or follow them by their own "
+            "readings only.",
+            metavar="refuse|own",
+            rich_help_panel=RECOVERING,
+        ),
+    ] = NewNodes.refuse,
+    save_model: Annotated[
+        Path | None,
+        typer.Option(
+            help="Write the fitted model to this file, for --model on later records.",
+            metavar="FILE",
+            rich_help_panel=OUTPUT,
         ),
     ] = None,
     limits: Annotated[
@@ -221,6 +253,8 @@ def recover(  # noqa: PLR0913 - the options of the main job, keyword-only
       fieldmend recover readings.csv --slot 5min --missing -9999 85 --out results
       fieldmend recover day1.csv day2.csv --locations nodes.csv --tz Asia/Tokyo
       fieldmend recover readings.csv --limits temperature=-40:60 --fail-on suspect
+      fieldmend recover march.csv --save-model site.npz
+      fieldmend recover today.csv --model site.npz
       fieldmend recover station.db --table readings --format csv --format netcdf
       zcat readings.csv.gz | fieldmend recover - --json > summary.json
     """
@@ -229,6 +263,8 @@ def recover(  # noqa: PLR0913 - the options of the main job, keyword-only
 
     job = Job(
         method=method,
+        model=model,
+        new_nodes=new_nodes.value,
         limits=limits or (),
         level=level,
         joint=joint,
@@ -240,7 +276,8 @@ def recover(  # noqa: PLR0913 - the options of the main job, keyword-only
         seed=seed,
         fail_on_suspect=fail_on is FailOn.suspect,
     )
-    wish = Wish(out, [f.value for f in format or [Format.parquet]], report=report, force=force)
+    formats = [f.value for f in format or [Format.parquet]]
+    wish = Wish(out, formats, report=report, force=force, model=save_model)
     raise typer.Exit(run(what, job, wish, _voice(quiet=quiet, as_json=as_json)))
 
 

@@ -23,6 +23,7 @@ class Wish:
     formats: Sequence[str] = ("parquet",)
     report: bool = True
     force: bool = False
+    model: Path | None = None
 
     def files(self, name: str) -> dict[str, Path]:
         """Kind → path. The first format is "recovered", a further one "recovered_csv" and so on.
@@ -43,7 +44,8 @@ class Wish:
         ends["rejects"] = "rejects.csv"
         if self.report:
             ends["report"] = "report.html"
-        return {kind: self.folder / f"{name}.{end}" for kind, end in ends.items()}
+        files = {kind: self.folder / f"{name}.{end}" for kind, end in ends.items()}
+        return files if self.model is None else files | {"model": self.model}
 
     def check(self, files: dict[str, Path], inputs: Sequence[str] = ()) -> None:
         """Refuse what cannot be written, before any work is done."""
@@ -90,5 +92,8 @@ def write(recovery: Recovery, files: dict[str, Path], *, force: bool) -> None:
             export.write_rejects(recovery, path, force=force)
         elif kind == "report":
             recovery.report(path, force=force)
+        elif kind == "model":
+            with export.whole(path, force=force) as part:
+                recovery.model.save(part)
         else:
             tables[path.suffix](path, force=force)

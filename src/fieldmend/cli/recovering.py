@@ -6,6 +6,7 @@ import re
 import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import typer
@@ -26,6 +27,8 @@ class Job:
     """How to recover."""
 
     method: str | None = None
+    model: Path | None = None
+    new_nodes: str = "refuse"
     limits: Sequence[str] = ()
     level: float = 0.9
     joint: bool = False
@@ -58,14 +61,16 @@ class Job:
             Options(**options)
         except InputError as error:
             raise typer.BadParameter(str(error)) from error
-        return options
+        return options | {"model": self.model, "new_nodes": self.new_nodes}
 
 
 def run(source: Source, job: Job, wish: Wish, voice: Voice) -> int:
     """Do the job; the exit code comes back."""
     options = job.options() | {"kinds": source.kinds, "command": command(source.arguments)}
     files = wish.files(source.name)
-    wish.check(files, source.files)
+    wish.check(files, [*source.files, *([] if job.model is None else [str(job.model)])])
+    if wish.model is not None and (job.joint or job.method not in (None, "auto")):
+        raise typer.BadParameter("--save-model: only method auto fits a model, without --joint")
     with progress(voice.bars) as bars:
         recovery = _recovered(source, bars, options)
         write(recovery, files, force=wish.force)

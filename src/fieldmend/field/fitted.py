@@ -108,6 +108,7 @@ class FittedField:
     unit: str = ""
     quantity: dict[str, Any] | None = None
     live: Live | None = None  # None: nothing was replayed
+    unheard: tuple[int, ...] = ()  # columns without a reading when it was fitted
 
     @property
     def nodes(self) -> int:

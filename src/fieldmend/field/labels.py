@@ -18,11 +18,16 @@ from fieldmend.text import named, shown, slot_length
 class Labelled(Protocol):
     """What a model takes from a :class:`fieldmend.Grid`."""
 
-    values: dict[str, Any]
-    nodes: tuple[str, ...]
-    times: Any
-    slot: int
-    units: dict[str, str]
+    @property
+    def values(self) -> dict[str, Any]: ...  # noqa: D102 - as in Grid
+    @property
+    def nodes(self) -> tuple[str, ...]: ...  # noqa: D102
+    @property
+    def times(self) -> Any: ...  # noqa: D102
+    @property
+    def slot(self) -> int: ...  # noqa: D102
+    @property
+    def units(self) -> dict[str, str]: ...  # noqa: D102
 
 
 def check_slot(slot: int, own: int | None) -> None:

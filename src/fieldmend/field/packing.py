@@ -109,6 +109,8 @@ def pack(part: FittedField) -> tuple[dict[str, Any], dict[str, Array]]:
     }
     if part.second is not None:
         arrays |= _pack_second(part.second)
+    if part.unheard:
+        words["unheard"] = list(part.unheard)
     if view.course is not None:
         arrays["course"], words["course"] = view.course.values, view.course.said
     if part.live is not None:
@@ -166,7 +168,17 @@ def unpack(words: Any, arrays: dict[str, Array], nodes: int) -> FittedField:
         unit=got.text("unit"),
         quantity=got.word("quantity", (dict, type(None))),
         live=_live(got) if "gate" in got.words else None,
+        unheard=_unheard(got),
     )
+
+
+def _unheard(got: _Got) -> tuple[int, ...]:
+    columns = got.word("unheard", list) if "unheard" in got.words else []
+    if not all(type(n) is int and 0 <= n < got.nodes for n in columns) or (
+        len(set(columns)) != len(columns) or len(columns) == got.nodes
+    ):
+        raise ValueError("unheard are no nodes of the model")
+    return tuple(columns)
 
 
 def _live(got: _Got) -> Live:
@@ -221,7 +233,7 @@ def _honest(got: _Got, name: str) -> Honest:
 
 def _second(got: _Got) -> Second:
     n = got.nodes
-    count = min(LIKE, n - 1)
+    count = min(LIKE, n - len(_unheard(got)) - 1)
     like = got.within("second_like", (n, count), n - 1)
     able = got.within("second_able", (n,), 1.0)
     if (like % 1 != 0).any() or (able % 1 != 0).any():

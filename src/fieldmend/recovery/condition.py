@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
 
 from fieldmend.core import engine
 from fieldmend.core.engine import blocks
+from fieldmend.field.fitted import FittedField
 from fieldmend.flags import Flag
 from fieldmend.grid import Array, Grid
 from fieldmend.recovery import notes
@@ -21,8 +22,9 @@ from fieldmend.recovery.joint import helps
 from fieldmend.recovery.judging import medians, outside
 from fieldmend.recovery.service import service
 from fieldmend.recovery.sinks import Arrays
-from fieldmend.recovery.solving import Afresh, field_of
+from fieldmend.recovery.solving import DECIDES, Afresh, ByModel, Solver, field_of
 from fieldmend.recovery.storage import Storage
+from fieldmend.recovery.stretches import stretches
 from fieldmend.recovery.window import Piece, Setting, WindowResult, evidence, others, recover_window
 from fieldmend.recovery.windows import Window, windows
 from fieldmend.recovery.witnesses import Witnesses, witnesses
@@ -39,12 +41,18 @@ Share = Callable[[float], object]
 
 
 def recover_condition(
-    grid: Grid, name: str, options: Options, storage: Storage, say: Share = lambda _: None
+    grid: Grid,
+    name: str,
+    options: Options,
+    storage: Storage,
+    *,
+    say: Share = lambda _: None,
+    model: Applying | None = None,
 ) -> Recovered:
-    """Recover one condition of a grid."""
+    """Recover one condition of a grid, by a model that was fitted before if there is one."""
     X = grid.values[name]
     known = witnesses(X, options.limits.get(name))
-    life = replace(service(X), never=~known.heard)
+    life = _life(X, known, model)
     if not known.heard.any():
         return _nothing(grid, name, known, life, storage)
     plan = windows(*grid.shape)
@@ -61,10 +69,14 @@ def recover_condition(
         solver=Afresh(options),
     )
     choices: list[str] = []
-    if options.joint and len(grid.values) > 1:
+    if model is not None:
+        setting = replace(setting, solver=ByModel(model.fitted, options, model.first))
+    elif options.joint and len(grid.values) > 1:
         together, words = _together(next(pieces()), setting)
         setting = replace(setting, together=together)
         choices.append(words)
+    elif len(plan) > 1 and options.method in DECIDES:
+        setting = replace(setting, solver=fitted_once(grid, setting))
     sink = Arrays(X, setting, storage)
 
     def put(piece: Piece, found: WindowResult) -> None:
@@ -81,9 +93,38 @@ def recover_condition(
         options.longest(grid.slot),
         options.widest(name),
     )
-    return sink.result(
-        life, given, choices=choices, notes=_sentences(grid, known, life, options, len(plan))
-    )
+    said = _sentences(grid, known, life, options, len(plan))
+    return sink.result(life, given, choices=choices, notes=said)
+
+
+@dataclass(frozen=True)
+class Applying:
+    """A condition's part of a model, and the number of the grid's first slot to it."""
+
+    fitted: FittedField
+    first: int
+
+
+def fitted_once(grid: Grid, setting: Setting) -> Solver:
+    """A model fitted on stretches of a long record, to be applied to its windows."""
+    options = setting.options
+    plan, period = stretches(*grid.shape, options.period)
+    parts = [evidence(one, setting).believed for one in _pieces(grid, setting.name, plan)]
+    afresh = Afresh(replace(options, period=tuple(period)))
+    whole = Window(0, sum(len(part) for part in parts), 0, 0)
+    found = afresh(np.vstack(parts), whole, setting.known, setting.level, None)
+    return setting.solver if found.fitted is None else ByModel(found.fitted, options, own=True)
+
+
+def _life(X: Array, known: Witnesses, model: Applying | None) -> Service:
+    """When which node was in service; one that a model knows was, before the record began."""
+    life = replace(service(X), never=~known.heard)
+    if model is None:
+        return life
+    new = np.arange(X.shape[1]) >= model.fitted.nodes
+    new[list(model.fitted.unheard)] = True
+    own = new[life.node]
+    return Service(life.node[own], life.start[own], life.stop[own], life.never & new)
 
 
 def _middle(pieces: Iterator[Piece]) -> Piece:

@@ -5,16 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
+from os import PathLike
 from typing import Any
 
 import numpy as np
 
 from fieldmend.errors import InputError
+from fieldmend.field.fieldmodel import FieldModel
 from fieldmend.grid import Grid
 from fieldmend.quantities import Quantity, identify, identify_all
 from fieldmend.records import Records, read
 from fieldmend.recovery import honest
 from fieldmend.recovery.condition import Share
+from fieldmend.recovery.modelling import Known, still_fitting
 from fieldmend.recovery.options import check_slot
 from fieldmend.recovery.quantity import recover_quantity
 from fieldmend.recovery.recovery import Recovery
@@ -34,6 +37,8 @@ def recover(  # noqa: PLR0913 - the options of the main job, keyword-only
     source: Any,
     *,
     method: str = "auto",
+    model: FieldModel | str | PathLike[str] | None = None,
+    new_nodes: str = "refuse",
     slot: str | float | None = None,
     slot_value: str = "mean",
     limits: Mapping[str, tuple[float, float]] | None = None,
@@ -58,6 +63,12 @@ def recover(  # noqa: PLR0913 - the options of the main job, keyword-only
         Anything that `read` takes, `Records`, or a `Grid`.
     method
         As for `decompose`, without ``oracle``.
+    model
+        A `FieldModel` that was fitted before (``rec.model``), or its file: applied instead of
+        fitting anew. Nodes are matched by name; those that are missing are estimated.
+    new_nodes
+        What becomes of nodes that the model does not know: ``refuse`` them, or follow them by
+        their ``own`` readings only.
     slot, slot_value
         As for `Records.grid`.
     limits
@@ -127,6 +138,7 @@ def recover(  # noqa: PLR0913 - the options of the main job, keyword-only
         max_width=max_width,
     )
     check_slot(slot, slot_value)
+    known = None if model is None else Known.of(model, options)
     say = progress or (lambda _, __: None)
     say("reading", 0.0)
     grid = _grid(source, (slot, slot_value), seed, reading)
@@ -135,6 +147,8 @@ def recover(  # noqa: PLR0913 - the options of the main job, keyword-only
         raise InputError("all readings are missing: nothing to recover from")
     options = options.for_grid(grid)
     quantities = identify_all(grid.values, grid.units, grid.slot, options.kinds)
+    if known is not None:
+        grid = known.aligned(grid, quantities, new_nodes)
     storage = Storage.of(grid)
     done: dict[str, Recovered] = {}
     try:
@@ -144,7 +158,8 @@ def recover(  # noqa: PLR0913 - the options of the main job, keyword-only
                 say(f"recovering {shown(name)}", 0.2 + 0.8 * (i + share) / len(grid.values))
 
             part(0.0)
-            done[name] = _scored(grid, name, quantities[name], options, storage, say=part)
+            what = quantities[name]
+            done[name] = _scored(grid, name, what, options, storage, say=part, known=known)
     except BaseException:
         storage.clear()
         raise
@@ -155,7 +170,14 @@ def recover(  # noqa: PLR0913 - the options of the main job, keyword-only
 
 
 def _scored(
-    grid: Grid, name: str, quantity: Quantity, options: Options, storage: Storage, *, say: Share
+    grid: Grid,
+    name: str,
+    quantity: Quantity,
+    options: Options,
+    storage: Storage,
+    *,
+    say: Share,
+    known: Known | None = None,
 ) -> Recovered:
     """One condition, and how far off it is: that takes a second run, on what is not hidden."""
     half = 0.5 if options.holdout else 1.0
@@ -163,20 +185,22 @@ def _scored(
     def first(share: float) -> None:
         say(half * share)
 
-    found = recover_quantity(grid, name, quantity, options, storage, say=first)
-    if not options.holdout or found.method in WITHOUT_SCORE:
-        return found
-    again = partial(one_condition, name=name)
-    score = honest.score(grid, name, options, again, quantity.period)
-    say(1.0)
-    return replace(found, holdout=score)
+    model = None if known is None else known.applying(name, grid)
+    found = recover_quantity(grid, name, quantity, options, storage, say=first, model=model)
+    if options.holdout and found.method not in WITHOUT_SCORE:
+        again = partial(one_condition, name=name, known=known)
+        score = honest.score(grid, name, options, again, quantity.period)
+        found = replace(found, holdout=score)
+        say(1.0)
+    return found if model is None else still_fitting(found)
 
 
-def one_condition(grid: Grid, name: str, options: Options) -> Recovered:
+def one_condition(grid: Grid, name: str, options: Options, known: Known | None = None) -> Recovered:
     """All that `recover` does with one condition, from finding out what it is; but no score."""
     unit, kind = grid.units.get(name, ""), options.kinds.get(name)
     quantity = identify(name, unit, grid.values[name], grid.slot, kind=kind)
-    return recover_quantity(grid, name, quantity, options, Storage(None, ()))
+    model = None if known is None else known.applying(name, grid)
+    return recover_quantity(grid, name, quantity, options, Storage(None, ()), model=model)
 
 
 def _grid(source: Any, slots: tuple[Any, str], seed: int, reading: dict[str, Any]) -> Grid:

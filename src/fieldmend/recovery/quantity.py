@@ -11,7 +11,7 @@ from fieldmend.core.engine import blocks
 from fieldmend.flags import Flag
 from fieldmend.grid import Grid
 from fieldmend.quantities import Quantity
-from fieldmend.recovery.condition import recover_condition
+from fieldmend.recovery.condition import Applying, recover_condition
 from fieldmend.recovery.storage import Storage
 from fieldmend.result.options import Options
 from fieldmend.result.recovered import Recovered
@@ -27,11 +27,12 @@ def recover_quantity(
     storage: Storage,
     *,
     say: Callable[[float], object] = lambda _: None,
+    model: Applying | None = None,
 ) -> Recovered:
     """Recover one condition of a grid as what it is."""
     if not quantity.measured:
         return passed_through(grid, name, quantity, storage)
-    return recover_condition(grid, name, options, storage, say)
+    return recover_condition(grid, name, options, storage, say=say, model=model)
 
 
 def passed_through(grid: Grid, name: str, quantity: Quantity, storage: Storage) -> Recovered:

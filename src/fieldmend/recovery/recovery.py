@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from fieldmend.field.fieldmodel import FieldModel
+from fieldmend.recovery.modelling import model_of
 from fieldmend.result.anomalies import anomaly_columns
 from fieldmend.result.frames import Frames, anomaly_frame
 from fieldmend.result.result import Result
@@ -68,6 +71,24 @@ class Recovery(Result):
     def anomalies(self) -> Any:
         """One row per flagged reading (columns of the anomaly list)."""
         return anomaly_frame(self)
+
+    @cached_property
+    def model(self) -> FieldModel:
+        """The fitted model of all conditions, for other slots of the same nodes.
+
+        Raises
+        ------
+        InputError
+            If the method fits none, or conditions were recovered together.
+
+        Examples
+        --------
+        >>> import fieldmend as fm
+        >>> net = fm.simulate.network(slots=100, nodes=6, field="temperature", seed=1)
+        >>> fm.recover(fm.Grid.of(net.readings, condition="temperature")).model
+        <FieldModel temperature: 6 nodes, 2 common factors, fitted on 100 slots>
+        """
+        return model_of(self)
 
     def anomaly_columns(self) -> dict[str, Any]:
         """The same list as plain arrays, which need no frame library.

@@ -100,6 +100,7 @@ class Arrays:
             notes=(*said, *notes),
             service=service,
             replaced=taken,
+            fitted=next((s.fitted for s in self.solved if s.fitted is not None), None),
         )
 
     def _choices(self, more: Iterable[str]) -> Iterator[str]:

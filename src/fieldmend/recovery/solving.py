@@ -10,7 +10,12 @@ import numpy as np
 
 from fieldmend import faults
 from fieldmend.decomposition import ConvergenceWarning, Decomposition, decompose
+from fieldmend.field.fitted import Applied, FittedField
+from fieldmend.field.holdout import Holdout as Hidden
+from fieldmend.field.labels import followed_alone
+from fieldmend.field.silent import with_silent
 from fieldmend.grid import Array
+from fieldmend.holdout.drawing import draw
 from fieldmend.methods import METHODS
 from fieldmend.metrics import interpolate
 from fieldmend.recovery.judging import comparable
@@ -23,6 +28,7 @@ from fieldmend.result.options import Options
 # between 1e-3 and 1e-6; each factor of ten costs a third more time.
 GAP, GAP_HIDDEN = 1e-4, 1e-3
 CERTIFIED = ("ls", "apg", "mc")
+SHARE = 0.05  # of the readings that a model is tried on
 DECIDES = ("auto",)  # methods whose anomalies are a decision about each reading
 
 
@@ -41,6 +47,7 @@ class Solved:
     choice: str = ""
     holdout: Any = None
     notes: tuple[str, ...] = ()
+    fitted: FittedField | None = None  # the model that was fitted on the way
 
 
 class Solver(Protocol):
@@ -107,6 +114,7 @@ class Afresh:
             out.choice or "",
             None if out.holdout is None else out.holdout.kept(out.holdout.columns < own),
             tuple(str(w.message) for w in caught),
+            _fitted(out, heard) if company is None else None,
         )
 
     def hidden(self, left: Array, window: Window, columns: Array) -> Bounded:
@@ -115,6 +123,83 @@ class Afresh:
             warnings.simplefilter("ignore", ConvergenceWarning)  # said once, by the solve itself
             out = _decompose(left, self.options, GAP_HIDDEN)
         return np.asarray(out.estimate, np.float64), out.lower, out.upper
+
+
+def _fitted(out: Decomposition, heard: Array) -> FittedField | None:
+    """The model of all nodes, those too that were silent."""
+    if out.model is None:
+        return None
+    return with_silent(next(iter(out.model.conditions.values())), heard)
+
+
+@dataclass(frozen=True, eq=False)
+class ByModel:
+    """A model that was fitted before is applied to each window.
+
+    `first` is the number of the record's first slot, counted from the first one fitted on. Columns
+    after the model's own are nodes that it does not know: followed by their own readings only.
+    """
+
+    fitted: FittedField
+    options: Options
+    first: int = 0
+    own: bool | None = None  # are these windows of the record that it was fitted to?
+
+    def __call__(
+        self,
+        evidence: Array,
+        window: Window,
+        known: Witnesses,
+        level: Array,
+        company: Array | None = None,
+    ) -> Solved:
+        """The field at every node and slot of a window.
+
+        Some readings are hidden and the model applied again: how far off is it at those?
+        """
+        out = self._applied(evidence, window)
+        suspect: Array = out.sparse != 0
+        return Solved(
+            out.estimate,
+            out.lower,
+            out.upper,
+            suspect,
+            DECIDES[0],
+            self.fitted.rank,
+            np.nan,
+            "model applied",
+            self.fitted.choice,
+            self._tried(evidence, np.where(suspect, np.nan, evidence), window),
+            fitted=self.fitted,
+        )
+
+    def _tried(self, evidence: Array, passed: Array, window: Window) -> Hidden | None:
+        found = draw(~np.isnan(passed), np.isnan(evidence), self.options.seed + 1, SHARE)
+        if not found.mask.any():
+            return None
+        out = self._applied(np.where(found.mask, np.nan, evidence), window)
+        at = rows, columns = np.nonzero(found.mask)
+        gap = np.ones(len(rows), dtype=np.intp)
+        bounds = out.lower[at], out.upper[at]
+        return Hidden(rows, columns, evidence[at], out.estimate[at], *bounds, gap)
+
+    def hidden(self, left: Array, window: Window, columns: Array) -> Bounded:
+        """The field of some nodes from the readings that are left of them."""
+        every = np.full((len(left), max(self.fitted.nodes, int(columns.max()) + 1)), np.nan)
+        every[:, columns] = left
+        out = self._applied(every, window)
+        return out.estimate[:, columns], out.lower[:, columns], out.upper[:, columns]
+
+    def _applied(self, X: Array, window: Window) -> Applied:
+        own = slice(0, self.fitted.nodes)
+        alone = [
+            followed_alone(X[:, [n]], self.fitted.level)
+            for n in range(self.fitted.nodes, X.shape[1])
+        ]
+        seen = ~np.isnan(X[:, own])
+        first = self.first + window.start
+        out = self.fitted.apply(X[:, own], seen, first=first, own=self.own)
+        return out.beside(alone)
 
 
 def field_of(X: Array, options: Options) -> Array:

@@ -8,6 +8,7 @@ import numpy as np
 
 from fieldmend.core.engine import blocks
 from fieldmend.faults import Episode
+from fieldmend.field.fitted import FittedField
 from fieldmend.flags import Flag
 from fieldmend.grid import Array
 from fieldmend.quantities import Quantity
@@ -38,6 +39,8 @@ class Recovered:
         What the condition is, and why it is held to be that.
     service
         When which node was in service; all of them, always, if it is not given.
+    fitted
+        The condition's part of the model, where the method fits one.
     replaced
         True where the estimate stands for a reading in `filled`; readings that fail, if it is not
         given.
@@ -64,6 +67,7 @@ class Recovered:
     quantity: Quantity | None = None
     service: Service | None = None
     replaced: Array | None = None
+    fitted: FittedField | None = None
 
     def __post_init__(self) -> None:
         if self.service is None:

@@ -1,0 +1,124 @@
+"""From a recovery to the model that it fitted, and from a model to another recovery."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from os import PathLike
+
+import numpy as np
+
+from fieldmend.errors import InputError
+from fieldmend.field import labels
+from fieldmend.field.fieldmodel import FieldModel
+from fieldmend.field.fitted import FittedField
+from fieldmend.field.online import replay
+from fieldmend.flags import KEPT, Flag
+from fieldmend.grid import Array, Grid
+from fieldmend.quantities import Quantity
+from fieldmend.recovery.condition import Applying
+from fieldmend.result.options import Options
+from fieldmend.result.recovered import Recovered
+from fieldmend.result.result import Result
+
+NEWEST = 4000  # slots that a filter is calibrated on at most
+HELD = 0.8  # of the readings are inside 90 % intervals, else the model no longer fits
+
+
+def model_of(result: Result) -> FieldModel:
+    """The model of all conditions that were recovered by one."""
+    if result.options.joint:
+        raise InputError(
+            "conditions recovered together have no model of their own",
+            hint="Recover them separately: without --joint (joint=False)",
+        )
+    parts = {
+        name: _labelled(one, one.fitted, result.grid)
+        for name, one in result.conditions.items()
+        if one.fitted is not None
+    }
+    if not parts:
+        raise InputError(
+            f"method {result.options.method!r} fitted no model",
+            hint="Method auto does, from 3 nodes and 5 slots on",
+        )
+    return FieldModel(parts, tuple(result.grid.nodes), int(result.grid.slot))
+
+
+def _labelled(one: Recovered, part: FittedField, grid: Grid) -> FittedField:
+    """With the condition's unit and span, and its filter calibrated on the newest readings."""
+    newest = slice(max(0, len(one.observed) - NEWEST), None)
+    kept: Array = np.isin(one.flag[newest], KEPT)
+    first, last = int(grid.times[0]), int(grid.times[-1])
+    if part.fitted_on.first is not None:  # it came from elsewhere, and stays as it is
+        return part
+    return replace(
+        part,
+        fitted_on=replace(part.fitted_on, first=first, last=last),
+        unit=one.unit,
+        live=replay(part, one.observed[newest], kept, first=newest.start),
+    )
+
+
+@dataclass(frozen=True)
+class Known:
+    """A model that is to be applied."""
+
+    model: FieldModel
+    options: Options
+
+    @classmethod
+    def of(cls, given: FieldModel | str | PathLike[str], options: Options) -> Known:
+        """The model, read from its file if need be; refused where another method is asked for."""
+        if options.method != "auto" or options.joint:
+            what = "joint" if options.joint else f"method {options.method!r}"
+            raise InputError(
+                f"{what}: not with a model, which has its own way", hint="Leave it out"
+            )
+        return cls(given if isinstance(given, FieldModel) else FieldModel.load(given), options)
+
+    def aligned(self, grid: Grid, quantities: Mapping[str, Quantity], new_nodes: str) -> Grid:
+        """The grid with the model's nodes, where the model can be applied to it."""
+        measured = {
+            name: X
+            for name, X in grid.values.items()
+            if quantities[name].measured and not np.isnan(X).all()
+        }
+        for name in measured:
+            level = self.model[name].level
+            if level != self.options.level:
+                raise InputError(
+                    f"the model's intervals are of level {level:g}, not {self.options.level:g}",
+                    hint=f"Take --level {level:g} (level={level:g}), or fit a model",
+                )
+        self.model.align(replace(grid, values=measured), new_nodes=new_nodes)
+        out: Grid = labels.aligned(grid, self.model.nodes, new_nodes)
+        return out
+
+    def applying(self, name: str, grid: Grid) -> Applying | None:
+        """What a condition takes from the model."""
+        if name not in self.model.conditions:
+            return None
+        part = self.model[name]
+        return Applying(part, self.model.first_slot(part, grid))
+
+
+def still_fitting(one: Recovered) -> Recovered:
+    """With a warning if the model no longer fits: too few readings are inside its intervals.
+
+    Readings that it calls false are outside: a model of another field calls many so.
+    """
+    if one.fitted is None:
+        return one
+    readings = max(1, int(np.count_nonzero(one.flag != Flag.MISSING)))
+    believed = 1 - np.count_nonzero(one.flag == Flag.SUSPECT) / readings
+    covered = None if one.holdout is None else one.holdout.covered
+    inside = 1.0 if covered is None else covered
+    held, level = inside * believed, one.fitted.level
+    if held >= HELD * level / 0.9:
+        return one
+    said = (
+        f"the model no longer fits: its {100 * level:g} % intervals hold {100 * held:.0f} % of the "
+        "readings. Fit a new one: recover without --model"
+    )
+    return replace(one, warnings=(*one.warnings, said))

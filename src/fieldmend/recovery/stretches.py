@@ -1,0 +1,33 @@
+"""Long records: the stretches of slots that a model is fitted on, once, before the windows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from fieldmend.recovery.windows import Window, windows
+
+COUNT = 8  # stretches, evenly spread over the record
+
+
+def stretches(slots: int, nodes: int, period: Sequence[int] = ()) -> tuple[list[Window], list[int]]:
+    """Stretches that hold as many entries together as a window, and the periods that fit in one.
+
+    Lengths and starts are whole numbers of the longest period: laid end to end, the stretches
+    follow the clock as the record does.
+
+    Examples
+    --------
+    >>> found, fitting = stretches(1_000_000, 1200, [96, 672, 35_040])
+    >>> [one.start for one in found][:3], found[0].stop, fitting
+    ([0, 142752, 285504], 1248, [96])
+    """
+    window = windows(slots, nodes)[0]
+    length = (window.stop - window.start) // COUNT
+    fitting = [one for one in period if one <= length]
+    step = max(fitting, default=1)
+    length -= length % step
+    starts = np.linspace(0, slots - length, COUNT).astype(int) // step * step
+    found = [Window(start, start + length, start, start + length) for start in starts.tolist()]
+    return found, fitting
