@@ -37,6 +37,18 @@ class Ambiguous(StrEnum):
     missing = "missing"
 
 
+class TimeUnit(StrEnum):
+    """Of times that are numbers."""
+
+    us = "us"
+    ms = "ms"
+    s = "s"
+    min = "min"
+    h = "h"
+    d = "d"
+    w = "w"
+
+
 class OnDuplicate(StrEnum):
     """What becomes of rows of one node and time that differ."""
 
@@ -115,10 +127,41 @@ def source(  # noqa: PLR0913 - the options of the reader, keyword-only
         SlotValue,
         _choice("What several readings of a node in one slot become", SlotValue),
     ] = SlotValue.mean,
-    node: Annotated[str | None, _option("Column of the node.", metavar="COLUMN")] = None,
+    node: Annotated[
+        str | None,
+        _option(
+            "Column of the node; several, joined by commas, name it together.", metavar="COLUMN"
+        ),
+    ] = None,
     time: Annotated[
         list[str] | None,
-        _option("Column of the time; twice for a date and a time.", metavar="COLUMN"),
+        _option(
+            "Column of the time; its parts joined by commas: date,time or year,month,day,hour.",
+            metavar="COLUMN",
+        ),
+    ] = None,
+    time_unit: Annotated[
+        TimeUnit | None,
+        _choice("Unit of times that are numbers since --origin", TimeUnit),
+    ] = None,
+    origin: Annotated[
+        str | None,
+        _option(
+            "Moment that times are counted from, with --time-unit: 2018-03-01. 1970 if not given.",
+            metavar="MOMENT",
+        ),
+    ] = None,
+    start: Annotated[
+        str | None, _option("Use rows from this moment on: 2024-01-31T12:00.", metavar="MOMENT")
+    ] = None,
+    end: Annotated[str | None, _option("Use rows before this moment.", metavar="MOMENT")] = None,
+    columns: Annotated[
+        str | None,
+        _option(
+            "Names of the columns of a file without a header: node,time,temperature. - for "
+            "one of no use.",
+            metavar="NAME,...",
+        ),
     ] = None,
     value: Annotated[
         str | None, _option("Column of the value, in long records.", metavar="COLUMN")
@@ -149,7 +192,8 @@ def source(  # noqa: PLR0913 - the options of the reader, keyword-only
     tz: Annotated[
         str | None,
         _option(
-            "Zone of times that carry none, such as Europe/Berlin. UTC if not given.",
+            "Zone of times that carry none: Europe/Berlin, +05:30. UTC if not given. BST=+01:00 "
+            "says what an abbreviation means.",
             metavar="ZONE",
         ),
     ] = None,
@@ -171,13 +215,34 @@ def source(  # noqa: PLR0913 - the options of the reader, keyword-only
         str | None, _option("File of the nodes' positions.", metavar="FILE")
     ] = None,
     table: Annotated[str | None, _option("Table of a database.", metavar="NAME")] = None,
-    query: Annotated[str | None, _option("Query to a database.", metavar="SQL")] = None,
+    query: Annotated[
+        str | None,
+        _option(
+            "Query to a database; of any file, whose table is called input: "
+            "'SELECT * FROM input WHERE ...'.",
+            metavar="SQL",
+        ),
+    ] = None,
+    where: Annotated[
+        str | None,
+        _option(
+            "Use the rows that fulfil a condition: \"site = 'north' AND temperature < 60\".",
+            metavar="SQL",
+        ),
+    ] = None,
 ) -> Source:
     """What to read and how, checked as far as it can be before reading."""
-    _check_times(slot, tz, time)
+    _check_times(slot, tz, {"origin": origin, "start": start, "end": end})
+    if origin and not time_unit:
+        raise typer.BadParameter("--origin needs --time-unit: d, h, min, s")
     reading = {
         "node": node,
         "time": None if not time else time[0] if len(time) == 1 else tuple(time),
+        "time_unit": time_unit and time_unit.value,
+        "origin": origin,
+        "start": start,
+        "end": end,
+        "columns": columns.split(",") if columns is not None else None,
         "value": value,
         "variable": variable,
         "conditions": condition or None,
@@ -189,6 +254,7 @@ def source(  # noqa: PLR0913 - the options of the reader, keyword-only
         "locations": locations,
         "table": table,
         "query": query,
+        "where": where,
     }
     check_there([*files, *([locations] if locations else [])])
     return Source(files, slot, slot_value.value, reading, _kinds(kind or ()))
@@ -214,9 +280,16 @@ def _kinds(given: Sequence[str]) -> dict[str, str]:
     return kinds
 
 
-def _check_times(slot: str | None, tz: str | None, time: Sequence[str] | None) -> None:
+def _check_times(slot: str | None, tz: str | None, moments: Mapping[str, str | None]) -> None:
     from fieldmend.errors import InputError
     from fieldmend.records.gridding.slotting import microseconds
+    from fieldmend.records.table.parts import moment_of
+
+    for option, moment in moments.items():
+        try:
+            _ = moment and moment_of(moment, f"--{option}")
+        except InputError as error:
+            raise typer.BadParameter(str(error)) from error
 
     if slot is not None:
         try:
@@ -225,13 +298,21 @@ def _check_times(slot: str | None, tz: str | None, time: Sequence[str] | None) -
             raise typer.BadParameter(str(error)) from error
     if tz is not None:
         _check_zone(tz)
-    if time and len(time) > 2:
-        raise typer.BadParameter("--time is one column, or two: a date and a time")
 
 
 def _check_zone(tz: str) -> None:
     import zoneinfo
 
+    from fieldmend.errors import InputError
+    from fieldmend.records.table.abbreviations import minutes, parted
+
+    try:
+        zone, _ = parted(tz)
+    except InputError as error:
+        raise typer.BadParameter(str(error)) from error
+    if zone is None or minutes(zone) is not None:
+        return
+    tz = zone
     try:
         zoneinfo.ZoneInfo(tz)
     except (zoneinfo.ZoneInfoNotFoundError, ValueError, OSError) as error:

@@ -13,11 +13,13 @@ from fieldmend.records.gridding.slotting import build
 from fieldmend.records.sources.opening import stages
 from fieldmend.records.sources.stage import Chosen, Stage
 from fieldmend.records.table import (
+    asking,
     clock,
     duplicates,
     loading,
     missing_codes,
     owner,
+    parts,
     strays,
     zones,
 )
@@ -146,6 +148,12 @@ def read(  # noqa: PLR0913 - the options of the reader, keyword-only
     locations: Any = None,
     table: str | None = None,
     query: str | None = None,
+    where: str | None = None,
+    columns: Sequence[str] | None = None,
+    time_unit: str | None = None,
+    origin: str | None = None,
+    start: str | None = None,
+    end: str | None = None,
 ) -> Records:
     """Read records of any dialect.
 
@@ -155,8 +163,8 @@ def read(  # noqa: PLR0913 - the options of the reader, keyword-only
         CSV and its kin, NDJSON, Parquet, netCDF, SQLite; ``postgresql://…``; a pandas, Polars or
         PyArrow frame. A path is taken literally.
     node, time, value, variable : str, optional
-        Columns, where their names are not known ones. `time` may be two columns: date and time;
-        `node` several, which make its name together.
+        Columns, where their names are not known ones. `time` may be several columns: a date and a
+        time, or year, month, day, hour, …; `node` several, which make its name together.
     conditions : sequence of str, optional
         The conditions to keep; all by default.
     missing : sequence, or mapping from condition to sequence
@@ -173,8 +181,19 @@ def read(  # noqa: PLR0913 - the options of the reader, keyword-only
         Keep what can be read of a damaged compressed file.
     locations : path, frame or mapping, optional
         Where the nodes are.
-    table, query : str, optional
-        For databases.
+    table : str, optional
+        Of a database.
+    query, where : str, optional
+        ``"SELECT … FROM input WHERE …"`` over any file, or its condition alone; of a database the
+        query is its own.
+    columns : sequence of str, optional
+        Names of the columns of a file without a header; "-" for one of no use.
+    time_unit : {"us", "ms", "s", "min", "h", "d", "w"}, optional
+        Of times that are numbers since `origin` (1970 if not given).
+    origin : str, optional
+        Such as "2018-03-01".
+    start, end : str, optional
+        Rows from `start` on and before `end` are used, such as "2024-01-31T12:00".
 
     Returns
     -------
@@ -220,11 +239,16 @@ def read(  # noqa: PLR0913 - the options of the reader, keyword-only
         ambiguous,
         on_duplicate,
         meanings,
+        query=query,
+        where=where,
+        columns=columns,
+        count=parts.counted(time_unit, origin),
+        edges=(zones.edge(start, zone, "start"), zones.edge(end, zone, "end")),
     )
     session = Session.open(small=is_small(source))
     found: list[Stage] = []
     try:
-        found = stages(source, Chosen(table, query, salvage), session.con, session.work)
+        found = stages(source, Chosen(table, query, salvage, columns), session.con, session.work)
         records = job.run(session, found, locations)
     except BaseException:
         session.close()
@@ -246,6 +270,11 @@ class _Job:
     ambiguous: str | None
     on_duplicate: str | None
     meanings: dict[str, str]
+    query: str | None = None
+    where: str | None = None
+    columns: Sequence[str] | None = None
+    count: parts.Count | None = None
+    edges: tuple[int | None, int | None] = (None, None)
     notes: list[str] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
 
@@ -254,7 +283,11 @@ class _Job:
         sources, places = self._sorted_out(con, found)
         self.warnings += unknown(sources, self.missing)
         names, plans = plans_of(
-            sources, self.missing, zone=self.tz is not None, meanings=self.meanings
+            sources,
+            self.missing,
+            zone=self.tz is not None,
+            meanings=self.meanings,
+            count=self.count,
         )
         roles = [roles for _, roles in sources]
         keys = sorted({key for one in roles for key in one.places})
@@ -282,7 +315,10 @@ class _Job:
                 self.warnings += stage.warnings
                 self.notes.append(f"{shown(stage.name)}: positions of {len(only_places)} nodes")
                 continue
-            roles = roles_of(stage, self.wanted, con)
+            if self.columns is not None and stage.text is None:
+                _renamed(stage, self.columns)
+            asking.ask(stage, self.query, self.where, con)
+            roles = roles_of(stage, self.wanted, con, self.count)
             sources.append((stage, roles))
             self.notes += stage.notes
             self.warnings += stage.warnings
@@ -306,11 +342,12 @@ class _Job:
         self._refuse_doubtful(ledger)
         zones.refuse_several(con, ledger.where)
         self.notes += zones.check_zones(con, ledger.bases, self.tz, ledger.where)
+        zones.set_aside_outside(con, *self.edges)
         self.warnings += zones.set_clocks_aside(con) or strays.set_aside(con)
         read = sum(ledger.rows)
         totals, rejects = ledger.rejects()
         set_aside = sum(totals.values())
-        _refuse_all(read, set_aside, rejects)
+        _refuse_all(read, set_aside, rejects, totals.get("outside", 0))
         labelled, kinds = label(con, shape)
         nodes, conditions = shape.labels(names, labelled, kinds, self.wanted.conditions)
         units = units_of(con, plans, conditions, shape)
@@ -318,7 +355,7 @@ class _Job:
             con, len(names), self.on_duplicate or "mean", ledger.where, shape, len(kinds)
         )
         self._refuse_clashes(ledger, twice, read - set_aside)
-        self._say(twice, set_aside, read)
+        self._say(twice, set_aside - totals.get("outside", 0), read)
         _used(con, twice)
         stated = {n: p for plan in plans for n, p in plan.stage.places.items()}
         known = row_places(con, roles) | stated | places
@@ -432,6 +469,17 @@ class _Job:
                 self.warnings.append(f"{shape.column_is} {shown(name)} has no reading at all")
 
 
+def _renamed(stage: Stage, columns: Sequence[str]) -> None:
+    """The user's names for the columns of a table or frame."""
+    if len(columns) != len(stage.names):
+        raise InputError(
+            f"columns= names {len(columns)} columns, it has {len(stage.names)}: "
+            f"{listing(stage.names)}",
+            file=stage.name,
+        )
+    stage.names = [f"-{i}" if name == "-" else name for i, name in enumerate(columns)]
+
+
 def _zone_table(con: "duckdb.DuckDBPyConnection", tz: str, ambiguous: str | None) -> None:
     parts = clock.stretches(tz, ambiguous)
     columns = {
@@ -444,7 +492,12 @@ def _zone_table(con: "duckdb.DuckDBPyConnection", tz: str, ambiguous: str | None
     con.unregister("given")
 
 
-def _refuse_all(read: int, set_aside: int, rejects: Sequence[Any]) -> None:
+def _refuse_all(read: int, set_aside: int, rejects: Sequence[Any], outside: int) -> None:
+    if outside and read == set_aside:
+        raise InputError(
+            f"no row lies between start and end; {outside:,} of {read:,} lie outside",
+            hint="Look at start= and end= (--start, --end), and at tz=",
+        )
     if read == set_aside:
         first = rejects[0]
         raise InputError(

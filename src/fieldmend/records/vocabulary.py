@@ -20,6 +20,8 @@ VALUE = "value _value state reading result".split()
 UNIT = "unit units unit_of_measurement uom".split()
 # Counters and bookkeeping of loggers and exports: numbers, but no physical condition.
 BOOKKEEPING = frozenset("epoch record index row table seq sequence rowid id".split())
+# Row numbers, if they count; NO may be a gas.
+ROW_NUMBERS = frozenset(["no", "nr", "num", "#", "n", "unnamed: 0", "lfd", "line", "no."])
 CONDITIONS = frozenset(
     "temperature temp humidity rh light lux voltage volt battery pressure co2 pm25 pm10 "
     "wspd wdir wvht pres atmp wtmp dewp wind rain precipitation snow radiation salinity ph "

@@ -27,7 +27,9 @@ def sqlite(path: Path, name: str, table: str | None, query: str | None) -> Stage
         raise InputError("the query gives no rows", file=name, hint="Write a SELECT")
     names = [column[0] for column in cursor.description]
     words = f"SQLite, {'a query' if query else 'one table'}"
-    return _batched(name, names, cursor, words, con, sqlite3.Error)
+    stage = _batched(name, names, cursor, words, con, sqlite3.Error)
+    stage.asked = query is not None
+    return stage
 
 
 def _sqlite_select(con: sqlite3.Connection, name: str, table: str | None) -> str:
@@ -87,7 +89,9 @@ def postgres(address: str, table: str | None, query: str | None) -> Stage:
         raise InputError(f"PostgreSQL says: {shown(error)}", file=name) from error
     names = [column.name for column in cursor.description or ()]
     words = f"PostgreSQL, {'a query' if query else 'one table'}"
-    return _batched(name, names, cursor, words, con, psycopg.Error)
+    stage = _batched(name, names, cursor, words, con, psycopg.Error)
+    stage.asked = query is not None
+    return stage
 
 
 def _batched(  # noqa: PLR0917 - one call, what it needs

@@ -80,10 +80,42 @@ def decide(lines: Sequence[str], *, known: frozenset[str], file: str) -> Dialect
             f"the first line is no header: {head.strip()[:60]!r}",
             file=file,
             line=first + 1,
-            hint="Put a line with column names on top (node, time, temperature, …)",
+            hint="Put a line with column names on top, or name them with columns= "
+            "(--columns node,time,temperature)",
         )
     rows = [split(line, delimiter) for _, line in body[1:]]
     return Dialect(delimiter, header, first + 1, decimal_mark(rows, delimiter), above)
+
+
+def headerless(
+    lines: Sequence[str], names: Sequence[str], *, known: frozenset[str], file: str
+) -> Dialect:
+    """The dialect of a file whose columns the user named; a header that it has is passed over."""
+    body = [
+        (i, line)
+        for i, line in enumerate(lines)
+        if line.strip() and not line.lstrip().startswith("#")
+    ][:LOOKED_AT]
+    if not body:
+        raise InputError("no records in it", file=file)
+
+    def fitting(mark: str) -> int:
+        return sum(len(split(line, mark)) == len(names) for _, line in body)
+
+    delimiter = max(DELIMITERS, key=fitting)
+    if not fitting(delimiter):
+        widths = Counter(max(len(split(line, mark)) for mark in DELIMITERS) for _, line in body)
+        raise InputError(
+            f"columns= names {len(names)} columns, the lines have {widths.most_common(1)[0][0]}",
+            file=file,
+            hint="Name all of them; - for one that is of no use",
+        )
+    rows = [split(line, delimiter) for _, line in body]
+    cells = [cell.strip().casefold() for cell in rows[0]]
+    titled = bool(known & set(cells)) and not any(NUMBER.fullmatch(cell) for cell in cells)
+    header = tuple(f"-{i}" if name.strip() == "-" else name.strip() for i, name in enumerate(names))
+    skip = body[0][0] + titled
+    return Dialect(delimiter, header, skip, decimal_mark(rows[titled:], delimiter))
 
 
 def _from_header(body: list[tuple[int, str]], known: frozenset[str]) -> list[tuple[int, str]]:

@@ -33,6 +33,8 @@ class Layout:
     node: str | None = None
     missing: dict[str, tuple[float, ...]] = field(default_factory=dict)
     time: tuple[str, ...] = ()
+    utc: bool = False
+    """Times in parts are UTC."""
     line_column: bool = False
     """The first column holds the line in the file handed in."""
 
@@ -83,6 +85,7 @@ def _ndbc(text: Text, body: Sequence[str], work: Path) -> Layout | None:
         node=(station[1] if station else stem).upper(),
         missing={name: NDBC_MISSING[name] for name in names if name in NDBC_MISSING},
         time=header[:time],
+        utc=True,
     )
 
 

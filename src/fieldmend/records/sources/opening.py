@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from fieldmend.errors import InputError
 from fieldmend.records.sources import formats, layouts, ndjson, separated, text
-from fieldmend.records.sources.dialect import decide
+from fieldmend.records.sources.dialect import decide, headerless
 from fieldmend.records.sources.stage import Chosen, Stage
 from fieldmend.records.vocabulary import KNOWN
 from fieldmend.text import shown
@@ -115,6 +115,9 @@ def _text(  # noqa: PLR0917 - one call, what it needs
         or Path(name.removesuffix(".gz").removesuffix(".zst")).suffix in NDJSON
     ):
         return ndjson.stage(found, con, work)
+    if chosen.columns is not None:
+        dialect = headerless(found.head, chosen.columns, known=KNOWN, file=name)
+        return separated.stage(found, dialect, None, work)
     layout = layouts.recognise(found, work)
     dialect = layout.dialect if layout else decide(found.head, known=KNOWN, file=name)
     return separated.stage(found, dialect, layout, work)

@@ -6,7 +6,7 @@ SQL, except those of Parquet files, which `quoted` quotes.
 
 import re
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -48,6 +48,8 @@ class Stage:
     notes: list[str] = field(default_factory=list)
     units: dict[str, str] = field(default_factory=dict)
     places: dict[str, dict[str, float]] = field(default_factory=dict)
+    asked: bool = False
+    """The source has answered the query itself."""
     close: Callable[[], None] = lambda: None
     """Gives a database's connection back."""
 
@@ -59,6 +61,8 @@ class Chosen:
     table: str | None = None
     query: str | None = None
     salvage: bool = False
+    columns: Sequence[str] | None = None
+    """Names for the columns of a file without a header."""
 
 
 def literal(path: Path, work: Path) -> str:

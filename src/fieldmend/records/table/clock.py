@@ -186,16 +186,6 @@ def _epoch_sql(number: str, whole: str) -> tuple[str, str]:
     return micros, stamp
 
 
-def parts_sql(cells: Sequence[str]) -> tuple[str, str]:
-    """The same for year, month, day, hour[, minute] in columns of their own; UTC."""
-    year, month, day, hour, *rest = (f"TRY_CAST({cell} AS INTEGER)" for cell in cells)
-    minute = rest[0] if rest else "0"
-    # Years of two digits were written until 1998.
-    full = f"CASE WHEN {year} < 100 THEN 1900 + {year} ELSE {year} END"
-    text = f"printf('%04d-%02d-%02d %02d:%02d:00', {full}, {month}, {day}, {hour}, {minute})"
-    return f"epoch_us(TRY_CAST({text} AS TIMESTAMPTZ))", f"CAST({ZONED} AS TINYINT)"
-
-
 @dataclass(frozen=True)
 class Stretch:
     """A stretch of local time: from `start` (µs, local) on, UTC = local − shift."""

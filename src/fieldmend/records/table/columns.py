@@ -8,6 +8,7 @@ from itertools import pairwise
 
 from fieldmend.errors import InputError
 from fieldmend.records.sources.dialect import COMMA_NUMBER, NUMBER
+from fieldmend.records.table import parts
 from fieldmend.records.table.shapes import LONG, MATRIX, RECORDS, Shape
 from fieldmend.records.vocabulary import (
     BOOKKEEPING,
@@ -17,6 +18,7 @@ from fieldmend.records.vocabulary import (
     MISSING,
     NODE,
     PLACE,
+    ROW_NUMBERS,
     TIME,
     UNIT,
     VALUE,
@@ -65,6 +67,8 @@ class Roles:
     places: dict[str, int] = field(default_factory=dict)
     shape: Shape = RECORDS
     passed_over: tuple[str, ...] = ()
+    parts: dict[str, int] = field(default_factory=dict)
+    """Of the time, where year, month, … have columns of their own: part → column."""
 
     def in_words(self, names: Sequence[str]) -> str:
         """Which column was taken for what.
@@ -76,7 +80,7 @@ class Roles:
         >>> Roles((0,), conditions=(1, 2), shape=MATRIX).in_words(["when", "a", "b"])
         'time when; each other column a node'
         """
-        parts = {
+        roles = {
             "time": self.time,
             "node": () if self.node is None else (self.node, *self.and_node),
             "kind": () if self.variable is None else (self.variable,),
@@ -85,7 +89,7 @@ class Roles:
             "place": tuple(self.places.values()),
         }
         said = [
-            f"{role} {_few([names[i] for i in where])}" for role, where in parts.items() if where
+            f"{role} {_few([names[i] for i in where])}" for role, where in roles.items() if where
         ]
         return "; ".join([*said, "each other column a node"] if self.shape is MATRIX else said)
 
@@ -139,7 +143,7 @@ def assign(
     """The role of each column, from its name, the first rows and what the user named."""
     lower = [name.casefold() for name in names]
     node, more = _node(names, lower, wanted, file)
-    time = time_columns(names, sample, wanted, file)
+    time, in_parts = time_columns(names, sample, wanted, file)
     variable = (
         _named(wanted.variable, names, "variable", file)
         if wanted.variable
@@ -159,16 +163,24 @@ def assign(
     }
     if variable is not None and value is not None:
         places = _places(lower, rest)
-        return Roles(time, node, more, variable, unit, (value,), places, LONG)
+        return Roles(time, node, more, variable, unit, (value,), places, LONG, parts=in_parts)
     places = _places(lower, rest) if node is not None or wanted.value else {}
     rest = [i for i in rest if i not in places.values()]
-    numeric = [i for i in rest if kinds[i] == "number" and lower[i] not in BOOKKEEPING]
+    dates = set(parts.found(lower).values())  # a date told twice is no reading
+    numeric = [
+        i
+        for i in rest
+        if kinds[i] == "number" and lower[i] not in BOOKKEEPING and i not in dates
+        and not lower[i].startswith("-")
+        and not (lower[i] in ROW_NUMBERS and _no_reading(i, sample) == "a counter")
+    ]  # fmt: skip
     over = tuple(names[i] for i in rest if i not in numeric)
     if value is not None and (wanted.value or kinds.get(value) != "text"):
         # Home Assistant's other columns are about the state.
         alone = wanted.value or "entity_id" in lower
         numeric = [value] if alone else sorted([*numeric, value])
-    roles = Roles(time, node, more, None, None, tuple(numeric), places, passed_over=over)
+    roles = Roles(time, node, more, None, None, tuple(numeric), places)
+    roles = replace(roles, passed_over=over, parts=in_parts)
     if node is None:
         named = set(lower) & {name.casefold() for name in wanted.conditions or ()}
         if not (wanted.station or named):
@@ -264,25 +276,53 @@ def time_columns(
     sample: Sequence[Sequence[str | None]],
     wanted: Wanted,
     file: str,
-) -> tuple[int, ...]:
-    """The columns that hold the time: one, or a date and a time, or as the user named them."""
+) -> tuple[tuple[int, ...], dict[str, int]]:
+    """The columns that hold the time: one, or a date and a time, or its parts (and which)."""
     lower = [name.casefold() for name in names]
     if wanted.time is not None:
-        parts = [wanted.time] if isinstance(wanted.time, str) else list(wanted.time)
-        return tuple(_named(part, names, "time", file) for part in parts)
+        return _named_time(names, lower, sample, wanted.time, file)
     if "date" in lower and "time" in lower:
         day, hour = lower.index("date"), lower.index("time")
         cells = [row[hour] for row in sample if hour < len(row) and row[hour]]
         if all(re.match(r"\s*\d{1,2}:\d\d", cell or "") for cell in cells):
-            return (day, hour)
+            return (day, hour), {}
     found = first_of(TIME, lower)
+    if found is None and (in_parts := parts.found(lower)):
+        return tuple(in_parts.values()), in_parts
     if found is None:
         raise InputError(
             f"no column holds the time; found: {listing(names)}",
             file=file,
-            hint="Name it with time= (--time)",
+            hint="Name it with time= (--time), or its parts with --time year,month,day,hour; a "
+            "file without a header needs columns= (--columns node,time,temperature)",
         )
-    return (found,)
+    return (found,), {}
+
+
+def _named_time(
+    names: Sequence[str],
+    lower: Sequence[str],
+    sample: Sequence[Sequence[str | None]],
+    given: str | Sequence[str],
+    file: str,
+) -> tuple[tuple[int, ...], dict[str, int]]:
+    if isinstance(given, str):
+        alone = given.casefold() in lower or "," not in given
+        given = [given] if alone else [part.strip() for part in given.split(",")]
+    columns = tuple(_named(part, names, "time", file) for part in given)
+    if len(columns) == 1:
+        return columns, {}
+    cells = [(row[columns[0]] or "").strip() for row in sample if columns[0] < len(row)]
+    by_name = parts.found([lower[i] for i in columns])
+    if len(columns) == 2 and not (by_name or parts.is_parts([cell for cell in cells if cell])):
+        return columns, {}
+    if len(columns) > len(parts.ORDER):
+        raise InputError(
+            f"time= names {len(columns)} columns", file=file, hint="At most year, month, day, "
+            "hour, minute, second",
+        )  # fmt: skip
+    in_parts = parts.named(names, columns)
+    return tuple(in_parts.values()), in_parts
 
 
 def _places(lower: Sequence[str], rest: Sequence[int]) -> dict[str, int]:

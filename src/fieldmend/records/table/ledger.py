@@ -23,6 +23,7 @@ REASONS = {
     "c": "clock: no such time",
     "a": "local time: comes twice or never",
     "k": "variable: empty",
+    "o": "outside: not between start and end",
 }
 
 
@@ -66,10 +67,11 @@ class Ledger:
         rows = self.con.execute(
             "SELECT row, unnest(why) FROM (SELECT rowid AS row, CASE WHEN bad IS NULL "
             "THEN string_split(odd, chr(30)) ELSE [bad] END AS why FROM r "
-            f"WHERE bad IS NOT NULL OR odd IS NOT NULL ORDER BY rowid LIMIT {LISTED}) ORDER BY row"
+            "WHERE bad[1] <> 'o' OR (bad IS NULL AND odd IS NOT NULL) ORDER BY rowid "
+            f"LIMIT {LISTED}) ORDER BY row"
         ).fetchall()
         listed = self._located(rows[:LISTED])
-        totals = self._totals() if rows else {}
+        totals = self._totals()
         for plan in self.plans:
             for reject in plan.stage.rejects:
                 reason = reject.reason.split(":")[0]

@@ -16,7 +16,7 @@ from fieldmend.errors import InputError
 from fieldmend.records.sources.stage import Stage
 from fieldmend.records.sources.text import Reject, record_lines
 from fieldmend.records.sql import one
-from fieldmend.records.table import clock
+from fieldmend.records.table import clock, parts
 from fieldmend.records.table.columns import Roles
 from fieldmend.records.table.shapes import MATRIX, Shape
 from fieldmend.records.vocabulary import MISSING
@@ -46,6 +46,8 @@ class Plan:
     """Naive stamps are local time, by the table `zone`."""
     meanings: dict[str, str] = field(default_factory=dict)
     """Abbreviation of a zone → its offset, as the user says."""
+    count: parts.Count | None = None
+    """Times are numbers since an origin, as the user says."""
 
 
 def create(
@@ -90,7 +92,7 @@ def load(con: "duckdb.DuckDBPyConnection", plan: Plan) -> int:
         if wide:
             con.execute("PRAGMA enable_optimizer")
     if stage.relation and stage.text is not None:
-        stage.rejects += _structural(con, stage)
+        stage.rejects += structural(con, stage)
     return _count(con) - before + len(stage.rejects)
 
 
@@ -109,9 +111,9 @@ def insert_sql(plan: Plan) -> tuple[str, dict[str, Any]]:
     if roles.variable is not None:
         unit = f"trim(CAST(c{roles.unit} AS VARCHAR))" if roles.unit is not None else "NULL"
         inner += [f"trim(CAST(c{roles.variable} AS VARCHAR)) AS kind", f"{unit} AS unit"]
-    inner += [f"{_number(stage, c)} AS p_{name}" for name, c in roles.places.items()]
+    inner += [f"{number_sql(stage, c)} AS p_{name}" for name, c in roles.places.items()]
     for column, v in plan.slots.items():
-        inner += [f"{_number(stage, column)} AS n{v}", f"c{column} AS s{v}"]
+        inner += [f"{number_sql(stage, column)} AS n{v}", f"c{column} AS s{v}"]
     needs = {*roles.time, *roles.and_node, *(c for c in (roles.node,) if c is not None)}
     inner += [f"c{c}" for c in sorted(needs - set(plan.slots))]
     inner += ["broken"] if stage.words == "NDJSON" else []
@@ -170,10 +172,19 @@ def time_sql(plan: Plan) -> tuple[str, str, str]:
     """SQL for microseconds, for the stamp, and for the time as written."""
     stage, roles = plan.stage, plan.roles
     cells = [f"c{c}" for c in roles.time]
-    if len(cells) >= 4:
-        micros, stamp = clock.parts_sql(cells)
-        return micros, stamp, "concat_ws(' ', " + ", ".join(cells) + ")"
+    if roles.parts:
+        code = clock.ZONED if stage.layout is not None and stage.layout.utc else clock.NAIVE
+        micros = parts.sql({part: f"c{c}" for part, c in roles.parts.items()})
+        return micros, str(code), "concat_ws(' ', " + ", ".join(cells) + ")"
     kind = stage.kinds[roles.time[0]]
+    if plan.count is not None:
+        number = number_sql(stage, roles.time[0])
+        micros = (
+            f"CASE WHEN abs({number}) * {plan.count.unit} < 4e18 THEN {plan.count.origin} "
+            f"+ CAST(round({number} * {plan.count.unit}) AS BIGINT) END"
+        )
+        code = clock.ZONED if plan.count.zoned else clock.NAIVE
+        return micros, str(code), f"CAST({cells[0]} AS VARCHAR)"
     if len(cells) == 1 and kind in ("naive", "zoned"):
         code = clock.ZONED if kind == "zoned" else clock.NAIVE
         finite = f"CASE WHEN isfinite({cells[0]}) THEN CAST({cells[0]} AS TIMESTAMP) END"
@@ -194,7 +205,8 @@ def time_sql(plan: Plan) -> tuple[str, str, str]:
     return micros, stamp, written
 
 
-def _number(stage: Stage, column: int) -> str:
+def number_sql(stage: Stage, column: int) -> str:
+    """SQL for the number in a cell; NULL if it holds none."""
     cell = f"c{column}"
     if stage.kinds[column] in ("number", "integer"):
         return f"CAST({cell} AS DOUBLE)"
@@ -297,7 +309,7 @@ STRUCTURE = {
 }
 
 
-def _structural(con: "duckdb.DuckDBPyConnection", stage: Stage) -> list[Reject]:
+def structural(con: "duckdb.DuckDBPyConnection", stage: Stage) -> list[Reject]:
     """Lines that DuckDB could not cut into cells."""
     rows = con.execute(
         "SELECT line, min(error_type), min(csv_line) FROM reject_errors GROUP BY line ORDER BY line"

@@ -15,6 +15,7 @@ from fieldmend.errors import InputError
 from fieldmend.records.sources.stage import Stage, materialise, scan
 from fieldmend.records.table import loading
 from fieldmend.records.table.columns import Roles, Wanted, time_columns
+from fieldmend.records.table.parts import Count
 from fieldmend.records.vocabulary import (
     BOOKKEEPING,
     CALENDAR,
@@ -68,7 +69,11 @@ class Column:
 
 
 def find(
-    stage: Stage, wanted: Wanted, names: Sequence[str], con: "duckdb.DuckDBPyConnection"
+    stage: Stage,
+    wanted: Wanted,
+    names: Sequence[str],
+    con: "duckdb.DuckDBPyConnection",
+    count: Count | None = None,
 ) -> tuple[str, str] | None:
     """The node's column and how it was found; None if no column behaves like one.
 
@@ -80,8 +85,9 @@ def find(
     columns = _candidates(stage, wanted, names)
     if not columns:
         return None
-    time = time_columns(names, stage.sample, wanted, stage.name)
-    seen = _Seen.of(stage, Roles(time), names, con, _reading(stage, names, time))
+    time, in_parts = time_columns(names, stage.sample, wanted, stage.name)
+    roles = Roles(time, parts=in_parts)
+    seen = _Seen.of(stage, roles, names, con, _reading(stage, names, time), count)
     if seen is None or seen.rows < 2:
         return None
     if seen.repeats >= REPEATS:
@@ -153,19 +159,20 @@ class _Seen:
     """SQL for a reading, if a column surely holds one."""
 
     @classmethod
-    def of(
+    def of(  # noqa: PLR0917 - one call, what it needs
         cls,
         stage: Stage,
         roles: Roles,
         names: Sequence[str],
         con: "duckdb.DuckDBPyConnection",
         reading: str = "",
+        count: Count | None = None,
     ) -> "_Seen | None":
         materialise(stage, con)
         variable = roles.variable
         if variable is None:
             variable = first_of(VARIABLE, [name.casefold() for name in names])
-        micros, _, written = loading.time_sql(loading.Plan(stage, roles, {}))
+        micros, _, written = loading.time_sql(loading.Plan(stage, roles, {}, count=count))
         base = (
             f"(SELECT *, {micros} AS us FROM (SELECT *, {written} AS tx FROM {stage.relation}) "
             "WHERE us IS NOT NULL)"

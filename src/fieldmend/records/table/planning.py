@@ -9,6 +9,7 @@ from fieldmend.records.sources.stage import Stage
 from fieldmend.records.table import columns, owner
 from fieldmend.records.table.columns import Roles, Wanted
 from fieldmend.records.table.loading import Plan
+from fieldmend.records.table.parts import Count
 from fieldmend.records.table.shapes import LONG
 from fieldmend.records.vocabulary import MISSING
 from fieldmend.text import shown
@@ -19,7 +20,12 @@ if TYPE_CHECKING:
 Missing = Sequence[float | str] | Mapping[str, Sequence[float | str]]
 
 
-def roles_of(stage: Stage, wanted: Wanted, con: "duckdb.DuckDBPyConnection | None" = None) -> Roles:
+def roles_of(
+    stage: Stage,
+    wanted: Wanted,
+    con: "duckdb.DuckDBPyConnection | None" = None,
+    count: Count | None = None,
+) -> Roles:
     """What a source's columns are; its names lose the units that they carry.
 
     With a connection, a node that no name tells is looked for in the rows.
@@ -37,7 +43,7 @@ def roles_of(stage: Stage, wanted: Wanted, con: "duckdb.DuckDBPyConnection | Non
         wanted = replace(wanted, station=True)
     nameless = wanted.node is None and not (layout and layout.node)
     if con is not None and nameless and columns.alias_of_node([n.casefold() for n in bare]) is None:
-        found = owner.find(stage, wanted, bare, con)
+        found = owner.find(stage, wanted, bare, con, count)
         if found is not None:
             wanted = replace(wanted, node=[found[0]])
             stage.notes.append(found[1])
@@ -50,6 +56,7 @@ def plans_of(
     *,
     zone: bool,
     meanings: Mapping[str, str] | None = None,
+    count: Count | None = None,
 ) -> tuple[list[str], list[Plan]]:
     """The names of v0, v1, …, and a plan for each source."""
     _refuse_shapes(sources)
@@ -64,7 +71,7 @@ def plans_of(
     for stage, roles in sources:
         slots = {c: names.index(shape.column(stage.names[c])) for c in roles.conditions}
         words, numbers = _declared(stage, slots, names, missing)
-        plans.append(Plan(stage, roles, slots, words, numbers, zone, dict(meanings or {})))
+        plans.append(Plan(stage, roles, slots, words, numbers, zone, dict(meanings or {}), count))
     return names, plans
 
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from fieldmend.errors import InputError
 from fieldmend.records.sql import one
-from fieldmend.records.table import abbreviations, clock
+from fieldmend.records.table import abbreviations, clock, parts
 from fieldmend.records.table.duplicates import Where
 from fieldmend.text import shown
 
@@ -79,6 +79,28 @@ def refuse_several(con: "duckdb.DuckDBPyConnection", where: Where) -> None:
         places = where([row for row, _ in rows])
         texts = [bad.partition("\x1f")[2] for _, bad in rows]
         abbreviations.refuse_several(dict(zip(texts, places, strict=True)))
+
+
+def set_aside_outside(con: "duckdb.DuckDBPyConnection", start: int | None, end: int | None) -> None:
+    """Rows before `start` or from `end` on get `bad = 'o'`."""
+    for edge, beyond in ((start, "t < $edge"), (end, "t >= $edge")):
+        if edge is not None:
+            con.execute(
+                f"UPDATE r SET bad = 'o' || chr(31) WHERE bad IS NULL AND {beyond}", {"edge": edge}
+            )
+
+
+def edge(text: str | None, tz: str | None, option: str) -> int | None:
+    """A moment that start= or end= names, in µs; local time if `tz` is given and it has no zone."""
+    if text is None:
+        return None
+    moment, zoned = parts.moment_of(text, option)
+    if zoned or tz is None:
+        return moment
+    for stretch in reversed(clock.stretches(tz, "earlier")):
+        if moment >= stretch.start:
+            return moment - stretch.shift
+    return moment
 
 
 def set_clocks_aside(con: "duckdb.DuckDBPyConnection") -> list[str]:

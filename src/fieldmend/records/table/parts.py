@@ -1,0 +1,129 @@
+"""Time in parts: year, month, day, hour, … in columns of their own, or a count since an origin."""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from fieldmend.errors import InputError
+from fieldmend.text import shown
+
+NAMES = {
+    "year": "year yr yyyy yy jahr annee année ano año",
+    "month": "month mon mo monat mois mes",
+    "day": "day dd dy tag jour dia día dayofmonth day_of_month",
+    "doy": "doy dayofyear day_of_year jday julian julian_day yday jd_of_year",
+    "hour": "hour hr hh stunde heure hora hours",
+    "minute": "minute min mn mi minutes minuto",
+    "second": "second sec ss sekunde seconde segundo seconds",
+    "hhmm": "hhmm hour_minute hhmm_utc",
+}
+PART = {alias: part for part, aliases in NAMES.items() for alias in aliases.split()}
+ORDER = ("year", "month", "day", "hour", "minute", "second")
+UNITS = {
+    "us": 1, "µs": 1, "ms": 10**3, "s": 10**6, "min": 60 * 10**6, "h": 3600 * 10**6,
+    "d": 86400 * 10**6, "w": 7 * 86400 * 10**6,
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Count:
+    """Time as a number of units since an origin."""
+
+    origin: int
+    """µs since 1970."""
+    unit: int
+    """µs."""
+    zoned: bool
+
+
+def counted(unit: str | None, origin: str | None) -> Count | None:
+    """What time_unit= and origin= say; None if they say nothing."""
+    if unit is None and origin is None:
+        return None
+    if unit not in UNITS:
+        raise InputError(
+            f"time_unit={shown(unit)!r}" if unit else "origin= is given, and no unit of time",
+            hint=f"One of {', '.join(UNITS)} with time_unit= (--time-unit)",
+        )
+    if origin is None:
+        return Count(0, UNITS[unit], zoned=True)
+    moment, zoned = moment_of(origin, "origin")
+    return Count(moment, UNITS[unit], zoned=zoned)
+
+
+def moment_of(text: str, option: str) -> tuple[int, bool]:
+    """A moment in µs since 1970, and whether it carries its zone."""
+    try:
+        moment = datetime.fromisoformat(str(text).strip())
+    except ValueError as error:
+        raise InputError(
+            f"{option}={shown(text)!r} is no moment", hint="Write 2024-01-31 or 2024-01-31T12:00Z"
+        ) from error
+    zoned = moment.tzinfo is not None
+    moment = moment if zoned else moment.replace(tzinfo=UTC)
+    since = moment - datetime(1970, 1, 1, tzinfo=UTC)
+    return since.days * 86_400_000_000 + since.seconds * 1_000_000 + since.microseconds, zoned
+
+
+def found(lower: Sequence[str]) -> dict[str, int]:
+    """Part → column, where the names tell a date: year with month and day, or with a day's number.
+
+    Examples
+    --------
+    >>> found(["no", "year", "month", "day", "hour", "pm10"])
+    {'year': 1, 'month': 2, 'day': 3, 'hour': 4}
+    """
+    parts: dict[str, int] = {}
+    for i, name in enumerate(lower):
+        if name in PART:
+            parts.setdefault(PART[name], i)
+    if {"year", "month", "day"} <= parts.keys() or {"year", "doy"} <= parts.keys():
+        if "month" in parts:
+            parts.pop("doy", None)
+        return parts
+    return {}
+
+
+def named(names: Sequence[str], columns: Sequence[int]) -> dict[str, int]:
+    """Part → column of columns that the user named: by their names, else in order of size."""
+    by_name = found([names[i].casefold() for i in columns])
+    if len(by_name) == len(columns):
+        return {part: columns[i] for part, i in by_name.items()}
+    return dict(zip(ORDER, columns, strict=False))
+
+
+def sql(cells: Mapping[str, str]) -> str:
+    """SQL for microseconds, from SQL for each part; NULL where there is no such day or hour."""
+
+    def whole(part: str, default: str = "0") -> str:
+        cell = cells.get(part)
+        return f"TRY_CAST(TRY_CAST({cell} AS DOUBLE) AS BIGINT)" if cell else default
+
+    year = whole("year")
+    full = f"{year} + CASE WHEN {year} < 70 THEN 2000 WHEN {year} < 100 THEN 1900 ELSE 0 END"
+    if "doy" in cells:
+        day = whole("doy")
+        first = f"epoch_us(TRY_CAST(printf('%04d-01-01', {full}) AS TIMESTAMP))"
+        date = f"CASE WHEN {day} BETWEEN 1 AND 366 THEN {first} + ({day} - 1) * {UNITS['d']} END"
+    else:
+        text = f"printf('%04d-%02d-%02d', {full}, {whole('month')}, {whole('day')})"
+        date = f"epoch_us(TRY_CAST({text} AS TIMESTAMP))"
+    hour, minute = whole("hour"), whole("minute")
+    if "hhmm" in cells:
+        hour, minute = f"({whole('hhmm')} // 100)", f"({whole('hhmm')} % 100)"
+    second = f"TRY_CAST({cells['second']} AS DOUBLE)" if "second" in cells else "0"
+    # Hour 24 is the next day's hour 0, as loggers write it.
+    sound = (
+        f"({hour} BETWEEN 0 AND 23 OR ({hour} = 24 AND {minute} = 0)) "
+        f"AND {minute} BETWEEN 0 AND 59 AND {second} >= 0 AND {second} < 60"
+    )
+    clock = (
+        f"{hour} * {UNITS['h']} + {minute} * {UNITS['min']} + CAST(round({second} * 1e6) AS BIGINT)"
+    )
+    return f"CASE WHEN {sound} THEN {date} + {clock} END"
+
+
+def is_parts(cells: Sequence[str]) -> bool:
+    """Whether the first of several columns holds years, not dates."""
+    return bool(cells) and all(re.fullmatch(r"\d{1,4}(\.0*)?", cell) for cell in cells)
