@@ -27,13 +27,13 @@ Parts = tuple[tuple[Any, ...], tuple[Any, ...]]
 BLOCK_ENTRIES = 2**18
 
 
-def blocks(slots: int, nodes: int) -> Iterator[slice]:
-    """Cut the slots into blocks of about ``BLOCK_ENTRIES`` entries.
+def blocks(slots: int, nodes: int, entries: int | None = None) -> Iterator[slice]:
+    """Cut the slots into blocks of about that many entries, ``BLOCK_ENTRIES`` if not said.
 
     >>> list(blocks(5, BLOCK_ENTRIES // 2))
     [slice(0, 2, None), slice(2, 4, None), slice(4, 5, None)]
     """
-    rows = max(1, BLOCK_ENTRIES // max(nodes, 1))
+    rows = max(1, (entries or BLOCK_ENTRIES) // max(nodes, 1))
     for start in range(0, slots, rows):
         yield slice(start, min(start + rows, slots))
 

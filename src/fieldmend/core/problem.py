@@ -1,4 +1,4 @@
-"""The LS problem: objective, gradient, dual value, certificate, default weights.
+"""The LS problem: objective, dual value, certificate, default weights.
 
 For readings R seen on the entries O, the paper's Section VI minimises
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from fieldmend.core.engine import blocks
 from fieldmend.export import cf
 from fieldmend.export.table import PLACES, place_keys, place_values, unused
 from fieldmend.export.writing import PathLike, whole
@@ -131,7 +131,7 @@ class _Writer:
             else:
                 variable.attrs.update(_attributes(name, what, one.unit))
         variables[""].attrs["ancillary_variables"] = " ".join(made.values())
-        for block in _blocks(self.slots):
+        for block in blocks(self.slots, 1, CHUNK[1]):
             for what, variable in variables.items():
                 variable[:, block] = _rows(one, what, block).T
 
@@ -149,11 +149,6 @@ class _Writer:
         )
         variable.attrs["coordinates"] = " ".join(self.coordinates)
         return variable
-
-
-def _blocks(slots: int) -> Iterator[slice]:
-    for start in range(0, slots, CHUNK[1]):
-        yield slice(start, min(start + CHUNK[1], slots))
 
 
 def _rows(one: Recovered, what: str, block: slice) -> Any:

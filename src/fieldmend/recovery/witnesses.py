@@ -8,6 +8,7 @@ import numpy as np
 
 from fieldmend.core.engine import blocks
 from fieldmend.grid import Array
+from fieldmend.records.gridding.twins import alike
 from fieldmend.recovery.judging import outside
 
 Limits = tuple[float, float] | None
@@ -45,7 +46,7 @@ def witnesses(X: Array, limits: Limits) -> Witnesses:
     slots, nodes = X.shape
     readings = np.zeros(nodes, dtype=np.int64)
     first, last = np.full(nodes, slots), np.full(nodes, -1)
-    low, high, total = np.full(nodes, np.inf), np.full(nodes, -np.inf), np.zeros(nodes)
+    low, high = np.full(nodes, np.inf), np.full(nodes, -np.inf)
     failed = 0
     for block in blocks(slots, nodes):
         x = np.asarray(X[block])
@@ -58,21 +59,12 @@ def witnesses(X: Array, limits: Limits) -> Witnesses:
         last = np.maximum(last, np.where(any_seen, block.stop - 1 - seen[::-1].argmax(axis=0), -1))
         low = np.minimum(low, np.where(seen, x, np.inf).min(axis=0))
         high = np.maximum(high, np.where(seen, x, -np.inf).max(axis=0))
-        with np.errstate(over="ignore", invalid="ignore"):
-            total += np.where(seen, x, 0.0).sum(axis=0)
-    keys = list(zip(readings, first, last, low, high, total, strict=True))
-    return Witnesses(readings, first, last, _twins(X, keys, low < high), failed)
+    return Witnesses(readings, first, last, _twins(X, low < high), failed)
 
 
-def _twins(X: Array, keys: list[tuple[float, ...]], changes: Array) -> Array:
-    """Nodes of one key are compared reading by reading."""
-    twin = np.arange(len(keys))
-    known: dict[tuple[float, ...], list[int]] = {}
-    for n in np.flatnonzero(changes).tolist():
-        for other in known.setdefault(keys[n], []):
-            if np.array_equal(X[:, n], X[:, other], equal_nan=True):
-                twin[n] = other
-                break
-        else:
-            known[keys[n]].append(n)
+def _twins(X: Array, changes: Array) -> Array:
+    """The first node with the same readings, for each node."""
+    twin = np.arange(len(changes))
+    for group in alike(X, np.flatnonzero(changes)):
+        twin[group] = group[0]
     return twin

@@ -59,6 +59,11 @@ def happening(kind: str, nodes: int = 25, days: int = 10, *, seed: int = 0) -> H
     -------
     Happening
 
+    Raises
+    ------
+    ValueError
+        For an unknown kind, with those that are there.
+
     Examples
     --------
     >>> road = happening("rush", days=5, seed=1)

@@ -1,14 +1,14 @@
 """Nodes with the same data: a station that agrees with itself is no evidence."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
+from fieldmend.core.engine import blocks
 from fieldmend.text import shown
 
 Array = np.ndarray[Any, np.dtype[Any]]
-FIRST, BLOCK = 1 << 14, 1 << 22  # cells that are looked at at once
 LEAST = 3  # readings that make agreement remarkable
 NAMED = 5
 
@@ -28,7 +28,7 @@ def twins(values: Mapping[str, Array], nodes: Sequence[str]) -> list[str]:
         return []
     groups = [np.arange(len(nodes))]
     for array in values.values():
-        groups = [small for group in groups for small in _split(array, group)]
+        groups = [small for group in groups for small in alike(array, group)]
     groups = [group for group in groups if _changes(values, group[0])]
     named = [[shown(nodes[int(i)]) for i in group] for group in groups]
     said = [
@@ -51,21 +51,17 @@ def _changes(values: Mapping[str, Array], node: int) -> bool:
     return False
 
 
-def _blocks(array: Array) -> Iterator[slice]:
-    """A small block first: it tells most nodes apart."""
-    start, step = 0, max(1, FIRST // array.shape[1])
-    while start < len(array):
-        yield slice(start, start + step)
-        start, step = start + step, max(1, BLOCK // array.shape[1])
+def alike(array: Array, group: Array) -> list[Array]:
+    """The parts of a group of nodes whose columns are equal, each of two nodes or more.
 
-
-def _split(array: Array, group: Array) -> list[Array]:
-    """The parts of a group whose columns are equal, each of two nodes or more."""
+    Block by block: the first one tells most nodes apart.
+    """
     groups = [group]
-    for rows in _blocks(array):
+    for rows in blocks(*array.shape):
         finer = []
         for one in groups:
             block = np.ascontiguousarray(array[rows, one].T) + 0.0  # -0 is 0
+            block[np.isnan(block)] = np.nan  # NaNs differ in their bytes
             keys: dict[bytes, list[int]] = {}
             for i, column in zip(one, block, strict=True):
                 keys.setdefault(column.tobytes(), []).append(int(i))
