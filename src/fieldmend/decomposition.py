@@ -187,23 +187,14 @@ def decompose(  # noqa: PLR0913  (the options are the public contract)
     Raises
     ------
     ValueError
-        For readings that are no slots × nodes of numbers, and options that cannot be.
-
-    Notes
-    -----
-    ``ls``: O(T·N·r) an iteration and about three times the memory of X, results included.
-
-    Returns
-    -------
-    Decomposition
-
-    Raises
-    ------
-    ValueError
         Where readings or options cannot be used; an option that means nothing to the method is
         refused, not ignored.
     TypeError
         Where the method has no option of that name.
+
+    Notes
+    -----
+    ``ls``: O(T·N·r) an iteration and about three times the memory of X, results included.
 
     Examples
     --------
