@@ -164,6 +164,23 @@ def recover(  # noqa: PLR0913 - the options of the main job, keyword-only
             rich_help_panel=RECOVERING,
         ),
     ] = None,
+    option: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="An option of the method, see 'Which method?' in the docs: debias=true. May be "
+            "repeated.",
+            metavar="NAME=VALUE",
+            rich_help_panel=RECOVERING,
+        ),
+    ] = None,
+    units: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Unit of a condition, where the file does not say it: t=degC. May be repeated.",
+            metavar="NAME=UNIT",
+            rich_help_panel=RECOVERING,
+        ),
+    ] = None,
     level: Annotated[
         float,
         typer.Option(
@@ -265,6 +282,8 @@ def recover(  # noqa: PLR0913 - the options of the main job, keyword-only
         method=method,
         model=model,
         new_nodes=new_nodes.value,
+        option=option or (),
+        units=units or (),
         limits=limits or (),
         level=level,
         joint=joint,

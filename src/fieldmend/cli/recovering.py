@@ -29,6 +29,8 @@ class Job:
     method: str | None = None
     model: Path | None = None
     new_nodes: str = "refuse"
+    option: Sequence[str] = ()
+    units: Sequence[str] = ()
     limits: Sequence[str] = ()
     level: float = 0.9
     joint: bool = False
@@ -44,6 +46,7 @@ class Job:
         """Options of `fm.recover`, checked. Without a method the library's own default is taken."""
         from fieldmend.errors import InputError
         from fieldmend.recovery import Options
+        from fieldmend.recovery.options import divided
 
         chosen: dict[str, Any] = {} if self.method is None else {"method": self.method}
         options = chosen | {
@@ -57,11 +60,15 @@ class Job:
             "max_width": _widths(self.max_width),
             "seed": self.seed,
         }
+        given = dict(_named(one, "--option", "debias=true") for one in self.option)
+        more = {name: _value(text) for name, text in given.items()}
         try:
-            Options(**options)
-        except InputError as error:
+            checked = Options(**options)
+            divided(more, checked.method)
+        except (InputError, TypeError) as error:
             raise typer.BadParameter(str(error)) from error
-        return options | {"model": self.model, "new_nodes": self.new_nodes}
+        units = dict(_named(one, "--units", "t=degC") for one in self.units)
+        return options | more | {"model": self.model, "new_nodes": self.new_nodes, "units": units}
 
 
 def run(source: Source, job: Job, wish: Wish, voice: Voice) -> int:
@@ -150,3 +157,29 @@ def _widths(given: Sequence[str]) -> float | dict[str, float] | None:
     if "" in widths and len(widths) > 1:
         raise typer.BadParameter("--max-width: one width for all conditions, or one for each named")
     return widths.get("", widths) if widths else None
+
+
+def _named(text: str, option: str, example: str) -> tuple[str, str]:
+    """``t=degC`` → ("t", "degC")."""
+    name, equals, value = text.rpartition("=")
+    if not name or not equals or not value:
+        raise typer.BadParameter(f"{option} {text!r} is not NAME=VALUE, such as {example}")
+    return name, value
+
+
+def _value(text: str) -> bool | int | float | str:
+    """What a text says: true, false, a whole number, a number, or itself.
+
+    Examples
+    --------
+    >>> _value("true"), _value("5"), _value("1e-3"), _value("x")
+    (True, 5, 0.001, 'x')
+    """
+    if text.casefold() in ("true", "false"):
+        return text.casefold() == "true"
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            continue
+    return text

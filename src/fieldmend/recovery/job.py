@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
 from os import PathLike
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 
@@ -18,7 +18,7 @@ from fieldmend.records import Records, read
 from fieldmend.recovery import honest
 from fieldmend.recovery.condition import Share
 from fieldmend.recovery.modelling import Known, still_fitting
-from fieldmend.recovery.options import check_slot
+from fieldmend.recovery.options import More, check_slot, divided, with_units
 from fieldmend.recovery.quantity import recover_quantity
 from fieldmend.recovery.recovery import Recovery
 from fieldmend.recovery.storage import Storage
@@ -53,7 +53,8 @@ def recover(  # noqa: PLR0913 - the options of the main job, keyword-only
     seed: int = 0,
     progress: Progress | None = None,
     command: str = "",
-    **reading: Any,
+    units: Mapping[str, str] | None = None,
+    **more: Unpack[More],
 ) -> Recovery:
     """Recover the field from records that arrived.
 
@@ -102,8 +103,10 @@ def recover(  # noqa: PLR0913 - the options of the main job, keyword-only
         Called with what is being done and the share done.
     command
         What the report shows as the command.
-    **reading
-        Options of `read`.
+    units
+        Condition → unit, where the file does not say it or says it wrong.
+    **more
+        Options of `read`, and those of the method that `decompose` has (``debias=True``).
 
     Returns
     -------
@@ -113,6 +116,8 @@ def recover(  # noqa: PLR0913 - the options of the main job, keyword-only
     ------
     InputError
         What is wrong, where, and what to try.
+    TypeError
+        Where there is no option of that name, with the nearest that there is.
 
     Examples
     --------
@@ -123,8 +128,10 @@ def recover(  # noqa: PLR0913 - the options of the main job, keyword-only
     >>> rec.filled["temperature"].shape
     (60, 8)
     """
+    reading, solving = divided(more, method)
     options = Options(
         method=method,
+        solving=solving,
         level=level,
         limits=dict(limits or {}),
         seed=seed,
@@ -141,7 +148,7 @@ def recover(  # noqa: PLR0913 - the options of the main job, keyword-only
     known = None if model is None else Known.of(model, options)
     say = progress or (lambda _, __: None)
     say("reading", 0.0)
-    grid = _grid(source, (slot, slot_value), seed, reading)
+    grid = with_units(_grid(source, (slot, slot_value), seed, reading), units)
     options.check_conditions(grid)
     if all(np.isnan(array).all() for array in grid.values.values()):
         raise InputError("all readings are missing: nothing to recover from")

@@ -70,8 +70,9 @@ class Known:
     @classmethod
     def of(cls, given: FieldModel | str | PathLike[str], options: Options) -> Known:
         """The model, read from its file if need be; refused where another method is asked for."""
-        if options.method != "auto" or options.joint:
-            what = "joint" if options.joint else f"method {options.method!r}"
+        if options.method != "auto" or options.joint or options.solving:
+            method = f"method {options.method!r}" if options.method != "auto" else ""
+            what = method or ", ".join(["joint"] * options.joint + [*options.solving])
             raise InputError(
                 f"{what}: not with a model, which has its own way", hint="Leave it out"
             )

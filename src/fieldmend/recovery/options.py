@@ -1,10 +1,18 @@
-"""Options that are checked before any work is done."""
+"""Options that are checked before any work is done: how to read, how to solve.
+
+Wrong ones fail mypy (`Unpack`); at run time they are refused by name, with the nearest right one.
+"""
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from difflib import get_close_matches
+from typing import Any, TypedDict
 
 from fieldmend.errors import InputError
+from fieldmend.grid import Grid
+from fieldmend.methods import METHODS, check_options
 from fieldmend.records.gridding.filling import VALUES
 from fieldmend.records.gridding.slotting import microseconds
 from fieldmend.text import shown
@@ -16,3 +24,110 @@ def check_slot(slot: Any, slot_value: str) -> None:
         microseconds(slot)
     if slot_value not in VALUES:
         raise InputError(f"slot_value={shown(slot_value)!r}", hint="One of " + ", ".join(VALUES))
+
+
+class Reading(TypedDict, total=False):
+    """Options of `read`."""
+
+    node: str | Sequence[str] | None
+    time: str | Sequence[str] | None
+    value: str | None
+    variable: str | None
+    conditions: Sequence[str] | None
+    missing: Sequence[float | str] | Mapping[str, Sequence[float | str]]
+    tz: str | None
+    ambiguous: str | None
+    on_duplicate: str | None
+    salvage: bool
+    locations: Any
+    table: str | None
+    query: str | None
+
+
+class Solving(TypedDict, total=False):
+    """Options of the methods that a recovery hands through to `decompose`."""
+
+    lam: float | None
+    mu: float | None
+    delta: float | None
+    center: bool
+    scale: bool
+    debias: bool
+    tol: float
+    max_iter: int | None
+    max_seconds: float | None
+    factored: bool
+    rank: int | None
+    period: int | Sequence[int] | None
+
+
+class More(Reading, Solving, total=False):
+    """What `recover` takes besides its own options."""
+
+
+def divided(given: Mapping[str, Any], method: str) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Options of the reader, and those of the method; what neither has is refused by name.
+
+    Parameters
+    ----------
+    given
+        Name → value.
+    method
+        One of the table of methods.
+
+    Returns
+    -------
+    reading, solving
+        Each its own.
+
+    Raises
+    ------
+    TypeError
+        Where nobody has such an option.
+    InputError
+        Where another method has it, and this one does not.
+
+    Examples
+    --------
+    >>> divided({"tz": "UTC", "debias": True}, "ls")
+    ({'tz': 'UTC'}, {'debias': True})
+    """
+    reading = {name: value for name, value in given.items() if name in Reading.__annotations__}
+    solving = {name: value for name, value in given.items() if name in Solving.__annotations__}
+    for name in given:
+        if name not in reading and name not in solving:
+            raise TypeError(_unknown(name))
+    if method in METHODS:
+        own = METHODS[method].options
+        try:
+            check_options(
+                method,
+                {name: value for name, value in solving.items() if name not in own},
+                {name: value for name, value in solving.items() if name in own},
+            )
+        except ValueError as error:
+            raise InputError(str(error)) from error
+    return reading, solving
+
+
+def _unknown(name: str) -> str:
+    from fieldmend.recovery.job import recover  # its options, from where they stand
+
+    own = [one for one in recover.__kwdefaults__ or () if one != "progress"]
+    close = get_close_matches(name, [*own, *More.__annotations__], 1)
+    return f"recover has no option {name!r}" + (f". Did you mean {close[0]!r}?" if close else "")
+
+
+def with_units(grid: Grid, units: Mapping[str, str] | None) -> Grid:
+    """The grid with the units that the user says its conditions have."""
+    if not units:
+        return grid
+    for name, unit in units.items():
+        if name not in grid.values:
+            raise InputError(
+                f"units for {shown(name)!r}, which is not there",
+                hint=f"Conditions: {', '.join(shown(one) for one in grid.values)}",
+            )
+        if not isinstance(unit, str):
+            raise InputError(f"unit of {shown(name)}: {shown(unit)} is no text", hint="Write degC")
+    return replace(grid, units={**grid.units, **units})

@@ -233,7 +233,8 @@ def _decompose(X: Array, options: Options, gap: float) -> Decomposition:
     extra: dict[str, Any] = {"tol": gap} if options.method in CERTIFIED else {}
     if "level" in METHODS[options.method].options:
         extra |= {"level": options.level, "period": options.period or None}
-    return decompose(X, method=options.method, seed=options.seed, **extra)
+    given = {name: value for name, value in options.solving.items() if name != "period"}
+    return decompose(X, method=options.method, seed=options.seed, **extra | given)
 
 
 def _spread_out(array: Array, heard: Array, level: Array) -> Array:

@@ -42,6 +42,7 @@ class Options:
     extrapolate: bool = False
     max_gap: str | float | None = None
     max_width: float | Mapping[str, float] | None = None
+    solving: Mapping[str, Any] = field(default_factory=dict)  # options of the method, as given
     everywhere: bool = False  # leave no estimate out: hidden readings are scored wherever they are
 
     def __post_init__(self) -> None:
@@ -98,7 +99,10 @@ class Options:
         return length_of_time(self.max_gap, "max_gap") / slot
 
     def for_grid(self, grid: Grid) -> Options:
-        """The same, knowing how many slots make a day and a week."""
+        """The same, knowing how many slots make a day and a week, unless cycles are given."""
+        if "period" in self.solving:
+            given = self.solving["period"]
+            return replace(self, period=tuple(np.atleast_1d([] if given is None else given)))
         whole = grid.slot > 0 and DAY % grid.slot == 0 and DAY // grid.slot >= FEWEST_A_DAY
         day = DAY // grid.slot if whole else 0
         return replace(self, period=(day, 7 * day)) if day else self
