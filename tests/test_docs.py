@@ -1,5 +1,6 @@
 """The docs: every snippet runs, the CLI reference is true, the pages build without a warning."""
 
+import ast
 import doctest
 import importlib.util
 import re
@@ -105,3 +106,32 @@ def test_the_pages_build_without_a_warning(tmp_path):
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     assert (tmp_path / "html" / "index.html").exists()
+
+
+def test_the_table_of_the_paper_names_what_is_there():
+    text = (ROOT / "docs/maths.md").read_text("utf-8")
+    table = text.split("## Where the paper is in the code")[1].split("\n## ")[0]
+    named = re.findall(r"`([\w/]+\.py)` `([\w.]+)`", table)
+    assert len(named) > 40
+    for file, name in named:
+        path = ROOT / ("" if file.startswith("tests/") else "src/fieldmend") / file
+        tree = ast.parse(path.read_text("utf-8"))
+        for part in name.split("."):
+            inside = [node for node in tree.body if getattr(node, "name", None) == part]
+            assert inside, f"{file}: no {name}"
+            tree = inside[0]
+    # All equations, tables, theorems and lemmas that the paper numbers.
+    numbers = set()
+    for first, last in re.findall(r"\((\d+)\)(?: to \((\d+)\))?", table):
+        numbers |= set(range(int(first), int(last or first) + 1))
+    assert numbers == set(range(1, 58))
+    for what in (
+        "Table I ",
+        "Table II ",
+        "Table III ",
+        "Theorem 1",
+        "Theorem 2",
+        "Lemma 1",
+        "Lemma 2",
+    ):
+        assert what in table, what
