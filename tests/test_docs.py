@@ -135,3 +135,17 @@ def test_the_table_of_the_paper_names_what_is_there():
         "Lemma 2",
     ):
         assert what in table, what
+
+
+@pytest.mark.parametrize("folder", sorted(p.parent for p in (ROOT / "src").rglob("__init__.py")))
+def test_every_package_tells_what_comes_in_what_goes_out_and_who_calls(folder):
+    if folder.parent.name in ("src", "report", "experiments"):
+        return  # the package itself has docs/; figures/ and claims/ stand in their parents' pages
+    text = (folder / "README.md").read_text("utf-8")
+    assert "In: " in text
+    assert "Out: " in text
+    assert re.search(r"Callers?: ", text)
+    assert len(text.splitlines()) <= 16
+    for name in re.findall(r"`([\w/]+\.py)`", text):
+        places = [folder / name, folder.parent / name]
+        assert any(place.exists() for place in places), f"{folder.name}: no {name}"
