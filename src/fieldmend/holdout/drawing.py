@@ -79,6 +79,8 @@ def draw(heard: Mask, lost: Mask, seed: int, share: float = SHARE) -> Hidden:
     (False, True)
     """
     rng = np.random.default_rng([seed, APART])
+    # Flat indices count along rows: of a mask that lies by columns, ravel() is a copy.
+    heard, lost = np.ascontiguousarray(heard), np.ascontiguousarray(lost)
     canvas = Canvas(heard, lost & ~heard)
     wanted = min(int(share * canvas.total), MOST)
     if wanted < FEWEST or not canvas.able.size:

@@ -10,4 +10,13 @@ from fieldmend.quantities.finding import check_kinds, identify, identify_all
 from fieldmend.quantities.kinds import TESTS, WORDS, Kind, Tests
 from fieldmend.quantities.quantity import Quantity
 
-__all__ = ["TESTS", "WORDS", "Kind", "Quantity", "Tests", "check_kinds", "identify", "identify_all"]
+__all__ = [
+    "TESTS",
+    "WORDS",
+    "Kind",
+    "Quantity",
+    "Tests",
+    "check_kinds",
+    "identify",
+    "identify_all",
+]

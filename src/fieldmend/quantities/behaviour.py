@@ -12,6 +12,7 @@ Array = np.ndarray[Any, np.dtype[Any]]
 MOST = 400_000  # entries looked at, in stretches spread over the record
 STRETCHES = 8
 DISTINCT = 64  # values counted; more is many
+SET_BACK = 0.15  # of a meter's steps, at most; rain amounts fall back far more often
 ENOUGH = 20  # readings, or steps of a node, before anything is said
 
 
@@ -151,7 +152,7 @@ class _Steps:
             reach = np.concatenate([after, self.before[own]])
             low, high = float(reach.min()), float(reach.max())
             to_zero = (after[down] <= low + 0.1 * (high - low)).all()
-            if down.sum() <= max(0.05 * moved, 1) and to_zero:
+            if down.sum() <= SET_BACK * moved and to_zero:
                 rising += 1
                 resets += int(down.sum())
         return (rising / judged if judged else 0.0), resets

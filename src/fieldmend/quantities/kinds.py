@@ -50,9 +50,8 @@ TESTS: Mapping[Kind, Tests] = MappingProxyType(
         # A vane turns in a moment, and in a calm it points anywhere: only one that no longer
         # moves is certainly broken.
         Kind.CIRCULAR: Tests(spikes=False, noisy=False, drift=False),
-        # A counter stands still when nothing happens, and only ever rises: steps that go back and
-        # return are found where its differences are taken.
-        Kind.ACCUMULATOR: Tests(spikes=False, stuck=False, noisy=False, drift=False),
+        # A meter stands still when nothing happens. Its spikes are readings off its rising course.
+        Kind.ACCUMULATOR: Tests(stuck=False, noisy=False, drift=False),
         # A shower over one gauge is what rain does; zeros are not a stuck gauge.
         Kind.INTERMITTENT: Tests(spikes=False, stuck=False, noisy=False, drift=False),
         Kind.PASSED: Tests(spikes=False, stuck=False, noisy=False, drift=False),

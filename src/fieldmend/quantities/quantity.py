@@ -57,6 +57,11 @@ class Quantity:
         return self.kind is not Kind.PASSED
 
     @property
+    def start(self) -> float:
+        """Where a turn begins that angles are given on: 0, or half a turn before it."""
+        return -self.period / 2 if self.possible[0] < -0.1 * self.period else 0.0
+
+    @property
     def bounded(self) -> bool:
         """Whether estimates have a bound."""
         return isfinite(self.low) or isfinite(self.high)

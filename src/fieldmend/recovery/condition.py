@@ -14,12 +14,14 @@ from fieldmend.core.engine import blocks
 from fieldmend.field.fitted import FittedField
 from fieldmend.flags import Flag
 from fieldmend.grid import Array, Grid
+from fieldmend.quantities import Quantity
 from fieldmend.recovery import notes
 from fieldmend.recovery.extrapolating import margin, widen
 from fieldmend.recovery.filling import Given
 from fieldmend.recovery.honest import SCORED
 from fieldmend.recovery.joint import helps
 from fieldmend.recovery.judging import medians, outside
+from fieldmend.recovery.quantity import passed_through, solver_of, within_bounds
 from fieldmend.recovery.service import service
 from fieldmend.recovery.sinks import Arrays
 from fieldmend.recovery.solving import DECIDES, Afresh, ByModel, Solver, field_of
@@ -43,14 +45,17 @@ Share = Callable[[float], object]
 def recover_condition(
     grid: Grid,
     name: str,
+    quantity: Quantity,
     options: Options,
     storage: Storage,
     *,
     say: Share = lambda _: None,
     model: Applying | None = None,
 ) -> Recovered:
-    """Recover one condition of a grid, by a model that was fitted before if there is one."""
+    """Recover one condition of a grid as what it is, by a model fitted before if there is one."""
     X = grid.values[name]
+    if not quantity.measured:
+        return passed_through(grid, name, quantity, storage)
     known = witnesses(X, options.limits.get(name))
     life = _life(X, known, model)
     if not known.heard.any():
@@ -66,12 +71,11 @@ def recover_condition(
         options=options,
         known=known,
         level=np.zeros(X.shape[1]) if len(plan) == 1 else _levels(X, options.limits.get(name)),
-        solver=Afresh(options),
+        solver=_solver(quantity, X, options, model),
+        quantity=quantity,
     )
     choices: list[str] = []
-    if model is not None:
-        setting = replace(setting, solver=ByModel(model.fitted, options, model.first))
-    elif options.joint and len(grid.values) > 1:
+    if model is None and options.joint and len(grid.values) > 1:
         together, words = _together(next(pieces()), setting)
         setting = replace(setting, together=together)
         choices.append(words)
@@ -86,7 +90,7 @@ def recover_condition(
     engine.each(partial(recover_window, setting=setting), pieces(), put)
     if options.extrapolate and sink.lower is not None and sink.upper is not None:
         wide = margin(_middle(pieces()), setting, sink.estimate, sink.flag)
-        widen((sink.lower, sink.upper), sink.estimate, X, life, wide)
+        widen((sink.lower, sink.upper), sink.estimate, X, life, wide, quantity=quantity)
     given = Given(
         options.replace,
         options.extrapolate or options.everywhere,
@@ -125,6 +129,13 @@ def _life(X: Array, known: Witnesses, model: Applying | None) -> Service:
     new[list(model.fitted.unheard)] = True
     own = new[life.node]
     return Service(life.node[own], life.start[own], life.stop[own], life.never & new)
+
+
+def _solver(quantity: Quantity, X: Array, options: Options, model: Applying | None) -> Solver:
+    """Afresh, or by a model; both as what the condition is."""
+    if model is None:
+        return solver_of(quantity, Afresh(options), X, options)
+    return within_bounds(quantity, ByModel(model.fitted, options, model.first), X)
 
 
 def _middle(pieces: Iterator[Piece]) -> Piece:

@@ -14,6 +14,7 @@ import numpy as np
 from fieldmend.core.engine import blocks
 from fieldmend.flags import KEPT
 from fieldmend.grid import Array
+from fieldmend.quantities import Quantity, circle
 from fieldmend.recovery.window import Piece, Setting, evidence
 from fieldmend.result.states import Service, State
 
@@ -35,9 +36,15 @@ def margin(piece: Piece, setting: Setting, estimate: Array, flag: Array) -> Marg
 
 
 def widen(
-    sides: tuple[Array, Array], estimate: Array, observed: Array, life: Service, wide: Margin
+    sides: tuple[Array, Array],
+    estimate: Array,
+    observed: Array,
+    life: Service,
+    wide: Margin,
+    *,
+    quantity: Quantity,
 ) -> None:
-    """Make the intervals (lower, upper) as wide as they have to be, in place."""
+    """Make the intervals (lower, upper) as wide as they have to be, in place, within bounds."""
     for block in blocks(*estimate.shape):
         state = life.states(~np.isnan(observed[block]), block.start)
         middle = estimate[block]
@@ -47,7 +54,10 @@ def widen(
                 state == State.NOT_IN_SERVICE, middle + wide.factor * (part - middle), part
             )
             never = (state == State.NEVER_FITTED) | life.never
-            side[block] = np.where(never, middle + sign * wide.spread, part)
+            part = np.where(never, middle + sign * wide.spread, part)
+            if quantity.period:  # no arc is longer than the circle
+                part = np.clip(part, middle - quantity.period / 2, middle + quantity.period / 2)
+            side[block] = np.clip(part, quantity.low, quantity.high)
 
 
 def _at_ends(piece: Piece, setting: Setting) -> float:
@@ -67,7 +77,8 @@ def _at_ends(piece: Piece, setting: Setting) -> float:
     if lower is None or upper is None:
         return 1.0
     half = np.maximum((upper - lower) / 2, np.finfo(np.float64).tiny)
-    off = np.where(hidden, np.abs(X - estimate) / half, np.nan)
+    beside = circle.near(X, estimate, setting.quantity.period)
+    off = np.where(hidden, np.abs(beside - estimate) / half, np.nan)
     return max(1.0, _quantile(off, setting.options.level))
 
 
@@ -82,7 +93,8 @@ def _of_nodes(piece: Piece, setting: Setting, estimate: Array, flag: Array) -> f
     off = np.full(X.shape, np.nan)
     for n in range(len(heard)):
         others = np.delete(field, n, axis=1) if len(heard) > 1 else field
-        off[:, n] = np.abs(X[:, n] - np.median(others, axis=1))
+        usual = np.median(others, axis=1)
+        off[:, n] = np.abs(circle.near(X[:, n], usual, setting.quantity.period) - usual)
     return _quantile(np.where(kept, off, np.nan), setting.options.level)
 
 

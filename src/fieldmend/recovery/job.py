@@ -16,10 +16,9 @@ from fieldmend.grid import Grid
 from fieldmend.quantities import Quantity, identify, identify_all
 from fieldmend.records import Records, read
 from fieldmend.recovery import honest
-from fieldmend.recovery.condition import Share
+from fieldmend.recovery.condition import Share, recover_condition
 from fieldmend.recovery.modelling import Known, still_fitting
 from fieldmend.recovery.options import More, check_slot, divided, with_units
-from fieldmend.recovery.quantity import recover_quantity
 from fieldmend.recovery.recovery import Recovery
 from fieldmend.recovery.storage import Storage
 from fieldmend.result.frames import BACKENDS
@@ -193,7 +192,7 @@ def _scored(
         say(half * share)
 
     model = None if known is None else known.applying(name, grid)
-    found = recover_quantity(grid, name, quantity, options, storage, say=first, model=model)
+    found = recover_condition(grid, name, quantity, options, storage, say=first, model=model)
     if options.holdout and found.method not in WITHOUT_SCORE:
         again = partial(one_condition, name=name, known=known)
         score = honest.score(grid, name, options, again, quantity.period)
@@ -207,7 +206,7 @@ def one_condition(grid: Grid, name: str, options: Options, known: Known | None =
     unit, kind = grid.units.get(name, ""), options.kinds.get(name)
     quantity = identify(name, unit, grid.values[name], grid.slot, kind=kind)
     model = None if known is None else known.applying(name, grid)
-    return recover_quantity(grid, name, quantity, options, Storage(None, ()), model=model)
+    return recover_condition(grid, name, quantity, options, Storage(None, ()), model=model)
 
 
 def _grid(source: Any, slots: tuple[Any, str], seed: int, reading: dict[str, Any]) -> Grid:

@@ -15,13 +15,15 @@ from fieldmend.field.fitted import FittedField
 from fieldmend.field.online import replay
 from fieldmend.flags import KEPT, Flag
 from fieldmend.grid import Array, Grid
-from fieldmend.quantities import Quantity
+from fieldmend.quantities import Kind, Quantity
 from fieldmend.recovery.condition import Applying
 from fieldmend.result.options import Options
 from fieldmend.result.recovered import Recovered
 from fieldmend.result.result import Result
 
 NEWEST = 4000  # slots that a filter is calibrated on at most
+AFRESH = (Kind.CIRCULAR, Kind.ACCUMULATOR, Kind.POSITIVE, Kind.INTERMITTENT)
+"""Kinds that a model may have no part for: solved on another scale, from the readings at hand."""
 HELD = 0.8  # of the readings are inside 90 % intervals, else the model no longer fits
 
 
@@ -83,7 +85,9 @@ class Known:
         measured = {
             name: X
             for name, X in grid.values.items()
-            if quantities[name].measured and not np.isnan(X).all()
+            if quantities[name].measured
+            and not np.isnan(X).all()
+            and (name in self.model.conditions or quantities[name].kind not in AFRESH)
         }
         for name in measured:
             level = self.model[name].level

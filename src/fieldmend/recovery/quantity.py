@@ -1,38 +1,84 @@
-"""What a condition is decides how it is recovered: the way in and out of the field model."""
+"""What a condition is decides how it is recovered: which solver, which tests, or none at all."""
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 
 from fieldmend.core.engine import blocks
+from fieldmend.faults import Context
 from fieldmend.flags import Flag
-from fieldmend.grid import Grid
-from fieldmend.quantities import Quantity
-from fieldmend.recovery.condition import Applying, recover_condition
+from fieldmend.grid import Array, Grid
+from fieldmend.quantities import Kind, Quantity, circle, counter
+from fieldmend.quantities.behaviour import sampled
+from fieldmend.recovery.circular import OnCircle
+from fieldmend.recovery.counting import OnMeter
+from fieldmend.recovery.powers import on_scale
+from fieldmend.recovery.skewed import OnScale, Scale
+from fieldmend.recovery.solving import Solver
 from fieldmend.recovery.storage import Storage
 from fieldmend.result.options import Options
 from fieldmend.result.recovered import Recovered
 
 log = logging.getLogger(__name__)
 
+REST = 0.05  # of the usual range, next to a bound: there with the others, a node is at rest
 
-def recover_quantity(
-    grid: Grid,
-    name: str,
-    quantity: Quantity,
-    options: Options,
-    storage: Storage,
-    *,
-    say: Callable[[float], object] = lambda _: None,
-    model: Applying | None = None,
-) -> Recovered:
-    """Recover one condition of a grid as what it is."""
-    if not quantity.measured:
-        return passed_through(grid, name, quantity, storage)
-    return recover_condition(grid, name, options, storage, say=say, model=model)
+
+def solver_of(quantity: Quantity, base: Solver, X: Array, options: Options) -> Solver:
+    """The solver for what a condition is, made of one that knows straight lines only.
+
+    `X` are all readings of the condition: what has to be chosen for it is chosen here, once.
+    """
+    if quantity.kind is Kind.CIRCULAR:
+        some = sampled(X)
+        zero = circle.mean_direction(some, quantity.period)
+        return OnCircle(base, quantity.period, zero, quantity.start, options.level, options.seed)
+    if quantity.kind is Kind.ACCUMULATOR:
+        amount = counter.counted(sampled(X)).amount
+        amounts = Quantity(Kind.INTERMITTENT, low=0.0)
+        return OnMeter(on_scale(base, amounts, amount, options), options.level, options.seed)
+    return on_scale(base, quantity, X, options)
+
+
+def within_bounds(quantity: Quantity, base: Solver, X: Array) -> Solver:
+    """The solver whose estimates stay within the bounds of what a condition is."""
+    scale = Scale.of(quantity, X)
+    return OnScale(base, scale) if scale.changes else base
+
+
+def on_its_scale(readings: Array, solver: Solver, context: Context) -> tuple[Array, Context]:
+    """Readings on the scale they are solved on: there, what is usual is alike at all levels."""
+    if not isinstance(solver, OnScale):
+        return readings, context
+    low, high = solver.scale.forward(np.array(context.quantity.possible)).tolist()
+    quantity = replace(context.quantity, possible=(low, high))
+    return solver.scale.forward(readings), replace(context, quantity=quantity)
+
+
+def at_rest(readings: Array, quantity: Quantity) -> Array:
+    """True where a reading stands at a bound together with the others.
+
+    Light at night, humidity in fog, a calm: no fault, however long it lasts. A node at 0 while
+    the others are not is not at rest.
+    """
+    out = np.zeros(readings.shape, dtype=np.bool_)
+    heard = np.isfinite(readings)
+    if not quantity.bounded or not heard.any():
+        return out
+    low, high = np.quantile(readings[heard], (0.01, 0.99))
+    some = heard.any(axis=1)
+    middle = np.full(len(readings), np.nan)
+    middle[some] = np.nanmedian(readings[some], axis=1)
+    reach = REST * (high - low)
+    with np.errstate(invalid="ignore"):
+        for bound, sign in ((quantity.low, 1.0), (quantity.high, -1.0)):
+            if np.isfinite(bound):
+                there = np.abs(readings - bound) <= reach
+                out |= there & (sign * (middle - bound) <= reach)[:, None]
+    return out
 
 
 def passed_through(grid: Grid, name: str, quantity: Quantity, storage: Storage) -> Recovered:

@@ -11,6 +11,7 @@ from fieldmend.core.engine import blocks
 from fieldmend.faults import Episode
 from fieldmend.flags import BAD, Flag
 from fieldmend.grid import Array
+from fieldmend.quantities import circle
 from fieldmend.recovery.filling import Given, emptied, replaced
 from fieldmend.recovery.judging import medians
 from fieldmend.recovery.solving import Solved
@@ -51,7 +52,29 @@ class Arrays:
         )
         self.solved.append(small)
 
+    @property
+    def turn(self) -> float:
+        """Length of the circle of an angle, else 0."""
+        return self.setting.quantity.period
+
     def _blend(self, window: Window, solved: Solved) -> None:
+        if self.turn and window.first > window.start:
+            # Between 359 and 1 lies 0, not 180: both windows on the same turn where they meet.
+            meet = slice(window.first - window.fade, window.first + window.fade)
+            band = slice(meet.start - window.start, meet.stop - window.start)
+            shift = np.zeros(solved.estimate.shape)
+            there = solved.estimate[band]
+            shift[band] = circle.near(there, self.estimate[meet], self.turn) - there
+            self._blend_ends(window, _shifted(solved, shift))
+            on_it = circle.first_turn(self.estimate[meet], self.turn, self.setting.quantity.start)
+            back = on_it - self.estimate[meet]
+            for end in (self.estimate, self.lower, self.upper):
+                if end is not None:
+                    end[meet] += back
+        else:
+            self._blend_ends(window, solved)
+
+    def _blend_ends(self, window: Window, solved: Solved) -> None:
         window.blend(self.estimate, solved.estimate)
         if solved.lower is None or solved.upper is None:
             return
@@ -101,6 +124,7 @@ class Arrays:
             service=service,
             replaced=taken,
             fitted=next((s.fitted for s in self.solved if s.fitted is not None), None),
+            quantity=self.setting.quantity,
         )
 
     def _choices(self, more: Iterable[str]) -> Iterator[str]:
@@ -114,9 +138,16 @@ class Arrays:
         for block in blocks(*self.observed.shape):
             off = np.isin(self.flag[block], BAD)
             with np.errstate(over="ignore", invalid="ignore"):  # 1e308 − (−1e308)
-                distance = np.clip(self.observed[block] - self.estimate[block], -largest, largest)
+                beside = circle.near(self.observed[block], self.estimate[block], self.turn)
+                distance = np.clip(beside - self.estimate[block], -largest, largest)
             out[block] = np.where(off, distance, 0.0)
         return out
+
+
+def _shifted(solved: Solved, shift: Array) -> Solved:
+    ends = (None if end is None else end + shift for end in (solved.lower, solved.upper))
+    lower, upper = ends
+    return replace(solved, estimate=solved.estimate + shift, lower=lower, upper=upper)
 
 
 def worst_gap(gaps: Iterable[float]) -> float:

@@ -10,12 +10,16 @@ import numpy as np
 from fieldmend import faults
 from fieldmend.faults import Episode
 from fieldmend.grid import Array
+from fieldmend.quantities import Kind, Quantity, circle
 from fieldmend.recovery.joint import heard_columns
 from fieldmend.recovery.judging import flags, judgeable, outside, usual_distance
+from fieldmend.recovery.quantity import at_rest, on_its_scale
 from fieldmend.recovery.solving import Solved, Solver, suspicious, typical_error
 from fieldmend.recovery.windows import Window
 from fieldmend.recovery.witnesses import Witnesses
 from fieldmend.result.options import Options
+
+LINEAR = Quantity(Kind.LINEAR)
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,6 +39,7 @@ class Setting:
     known: Witnesses
     level: Array
     solver: Solver
+    quantity: Quantity = LINEAR
     together: bool = False
 
     @property
@@ -90,7 +95,11 @@ def evidence(piece: Piece, setting: Setting) -> Evidence:
     failed = outside(X, setting.limits)
     readings = np.where(failed, np.nan, X) if failed.any() else X
     with np.errstate(over="ignore", invalid="ignore"):  # a node may send 1e308
-        found = faults.search(readings, _context(piece, setting))
+        seen, context = on_its_scale(readings, setting.solver, _context(piece, setting))
+        found = faults.search(seen, context)
+    rest = at_rest(readings, setting.quantity)
+    if rest.any():
+        found = faults.Search(found.faults & ~rest, found.events & ~rest, found.gross & ~rest)
     return Evidence(readings, failed, found)
 
 
@@ -124,16 +133,19 @@ def recover_window(piece: Piece, setting: Setting) -> WindowResult:
     solved = setting.solver(believed, piece.window, setting.known, setting.level, company)
     seen = ~np.isnan(piece.readings)
     judged = judgeable(seen & ~given.failed, setting.known)
+    turn = setting.quantity.period  # an angle is held against the estimate on the nearest turn
     usual = typical_error(solved)
     context = replace(_context(piece, setting), usual=usual)
-    single = suspicious(believed, solved)
+    single = np.zeros_like(seen)
+    if setting.quantity.tests.spikes:
+        single = suspicious(believed, solved)
     # What others see too is an event, whoever flagged it.
     kept = faults.spared(given.readings, single | given.lasting, context, given.found.gross)
     event = (given.found.events | kept) & ~given.lasting
     suspect = ((single & ~event) | given.lasting) & judged
     with np.errstate(over="ignore", invalid="ignore"):
         found = faults.classify(
-            given.readings,
+            circle.near(given.readings, solved.estimate, turn),
             solved.estimate,
             suspect,
             context,
@@ -143,7 +155,9 @@ def recover_window(piece: Piece, setting: Setting) -> WindowResult:
     return WindowResult(
         solved,
         flags(seen, judged, suspect, given.failed),
-        np.maximum(usual_distance(believed, solved.estimate), usual),
+        np.maximum(
+            usual_distance(circle.near(believed, solved.estimate, turn), solved.estimate), usual
+        ),
         tuple(found),
     )
 
@@ -157,4 +171,5 @@ def _context(piece: Piece, setting: Setting) -> faults.Context:
         unit=setting.unit,
         places=setting.places,
         companions=piece.others,
+        quantity=setting.quantity,
     )

@@ -32,7 +32,7 @@ def anomaly_columns(recovery: Result) -> dict[str, Any]:
         slot, node = np.nonzero(flagged)
         value, expected = one.observed[flagged], one.estimate[flagged]
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-            deviation = value - expected
+            deviation = one.anomaly[flagged]  # of an angle: the shorter way round
             score = np.abs(deviation) / one.scale[node]
         index, names = faults.kinds(one.episodes, flagged.shape)
         episode, kinds = index[flagged], np.array([*names, ""], dtype=object)

@@ -16,6 +16,14 @@ from fieldmend.simulate.fields import (
 )
 from fieldmend.simulate.loss import LOSSES, observe
 from fieldmend.simulate.networks import Network, network
+from fieldmend.simulate.quantities import (
+    QUANTITIES,
+    direction_field,
+    humidity_field,
+    meter_field,
+    rain_field,
+    skewed_field,
+)
 
 __all__ = [
     "CLIMATES",
@@ -23,6 +31,7 @@ __all__ = [
     "FAULTS",
     "HAPPENINGS",
     "LOSSES",
+    "QUANTITIES",
     "Climate",
     "Corruption",
     "Deployment",
@@ -31,8 +40,13 @@ __all__ = [
     "climate_field",
     "corrupt",
     "deployment",
+    "direction_field",
     "happening",
+    "humidity_field",
     "low_rank",
+    "meter_field",
     "network",
     "observe",
+    "rain_field",
+    "skewed_field",
 ]
