@@ -304,7 +304,11 @@ METHODS = {
     "mc": Method(solve_mc, 3000, ("mu", "delta", "warm_start", *_SCALED, *_LOOP)),
     "srmf": Method(solve_srmf, 2000, ("lam", "mu", *_SCALED, *_LOOP), options=("factored", "rank")),
     "auto": Method(
-        None, 1, ("callback", "seed"), options=("level", "period"), recover=recover_field
+        None,
+        1,
+        ("callback", "seed"),
+        options=("level", "period", "companions"),
+        recover=recover_field,
     ),
     "oracle": Method(solve_oracle, 1000, _LOOP, options=("support", "space", "rank")),
 }

@@ -6,7 +6,7 @@ the same parameters, windows overlapping so that their seams do not show.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -14,11 +14,12 @@ import numpy as np
 
 from fieldmend.core.loop import Iteration, Tell, silent, teller
 from fieldmend.core.prox import Array, Mask
+from fieldmend.field.company import Companions, worth_asking
 from fieldmend.field.cycles import Course, choose_course, periods
 from fieldmend.field.fitted import Applied, FittedField, FittedOn, Known, digest
 from fieldmend.field.fitting import Fit, fit
 from fieldmend.field.holdout import Holdout
-from fieldmend.field.honest import Honest
+from fieldmend.field.honest import Honest, Together
 from fieldmend.field.jumps import Index
 from fieldmend.field.model import Field, follow, loading_sums, with_loadings
 from fieldmend.field.record import Record, View
@@ -26,6 +27,7 @@ from fieldmend.field.scaling import node_scaling, scaled
 from fieldmend.field.trials import Trial
 from fieldmend.field.windows import fit_slots, windows, worth_refining
 
+_ASKED = 60  # hidden readings whose company was heard, to learn from
 _SLOTS = 2000  # of a long record, enough to tell the nodes apart
 
 
@@ -42,18 +44,22 @@ def recover_field(
     X: Array,
     observed: Mask,
     *,
+    companions: Sequence[Array] = (),
     callback: Callable[[Iteration], object] | None = None,
     **options: Any,
 ) -> tuple[Applied, Learnt]:
     """Recover the field from readings, slots × nodes: fit a model, apply it to the same record.
 
-    The options of `learn`; the callback is told of every part of the work.
+    The options of `learn`; `companions` are other conditions of the same slots and nodes, asked
+    where they were heard and this one was not. The callback is told of every part of the work.
 
     O(T·N·r) time; memory a few times that of one window besides the results.
     """
     tell = teller(callback)
-    learnt = learn(X, observed, tell=tell, **options)
-    return learnt.model.apply(X, observed, known=learnt.known, own=True, tell=tell), learnt
+    asked = worth_asking(X, observed, companions)
+    learnt = learn(X, observed, companions=asked, tell=tell, **options)
+    out = learnt.model.apply(X, observed, known=learnt.known, own=True, companions=asked, tell=tell)
+    return out, learnt
 
 
 def learn(
@@ -63,6 +69,7 @@ def learn(
     level: float = 0.9,
     period: object = None,
     seed: int = 0,
+    companions: Companions | None = None,
     tell: Tell = silent,
 ) -> Learnt:
     """Fit the model of one condition to readings, slots × nodes.
@@ -75,7 +82,8 @@ def learn(
     asked = periods(period)
     order, sign = _order(X, observed, seed)
     view = View(order, sign, node_scaling(X[:, order], observed[:, order]))
-    record, sample = Record.of(X, observed, view), fit_slots(*X.shape)
+    sample = fit_slots(*X.shape)
+    record = Record.of(X, observed, view, companions=companions)
     if asked:
         view = replace(view, course=choose_course(record.data(sample), asked, len(X), seed))
         record = replace(record, view=view)
@@ -84,6 +92,7 @@ def learn(
     later = Honest.of_other_slots(trial, level)
     # Of a long record most slots are others than those fitted to.
     honest = Honest.learnt(trial, level) if len(sample) == len(X) else later
+    together = _together(fitted, trial, honest, level)
     field, known = _refined(record, fitted, tell)
     nothing = np.zeros((field.rank, 0))
     model = FittedField(
@@ -94,11 +103,27 @@ def learn(
         honest=honest,
         later=later,
         level=level,
-        choice=_choice(fitted, honest, view.course),
+        choice=_choice(fitted, honest, view.course) + _company_words(together),
         start=fitted.start,
         fitted_on=FittedOn(len(X), int(observed.sum()), digest(X, observed)),
+        joint=None if together is None else fitted.joint,
+        together=together,
     )
     return Learnt(model, known, _reported(fitted.trials, view, level))
+
+
+def _together(fitted: Fit, trial: Trial, honest: Honest, level: float) -> Together | None:
+    """What hidden readings say of the other conditions; None if they are of no use."""
+    if fitted.joint is None or np.isfinite(trial.joint).sum() < _ASKED:
+        return None
+    return Together.learnt(trial, honest, level)
+
+
+def _company_words(together: Together | None) -> str:
+    if together is None:
+        return ""
+    share = 100 * together.lean.weight.max()
+    return f", other conditions of the node count up to {share:.0f} % where they were heard"
 
 
 def _order(X: Array, observed: Mask, seed: int) -> tuple[Index, float]:

@@ -8,7 +8,7 @@ model is fitted to the rest, and the course is put back.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -112,7 +112,7 @@ def course_of(data: Data, length: int) -> Array:
 def without(data: Data, course: Course) -> Data:
     """The readings with the course taken off."""
     rest = np.where(data.used, data.readings - course.at(data.slots), 0.0)
-    return Data(rest, data.used, data.slots)
+    return replace(data, readings=rest)
 
 
 def estimate_of(data: Data, seed: int) -> Array:

@@ -14,8 +14,9 @@ from fieldmend.core.engine import blocks
 from fieldmend.core.loop import Tell, silent
 from fieldmend.core.problem import LowRank, Scaling
 from fieldmend.core.prox import Array, Mask
+from fieldmend.field.company import Companions
 from fieldmend.field.holdout import Calibration, distances, remoteness
-from fieldmend.field.honest import Honest
+from fieldmend.field.honest import Bounds, Honest, Together
 from fieldmend.field.lean import lines
 from fieldmend.field.model import Data, Field, estimate, follow
 from fieldmend.field.record import Record, View
@@ -109,6 +110,8 @@ class FittedField:
     quantity: dict[str, Any] | None = None
     live: Live | None = None  # None: nothing was replayed
     unheard: tuple[int, ...] = ()  # columns without a reading when it was fitted
+    joint: Second | None = None  # with other conditions: in the fitted record only
+    together: Together | None = None
 
     @property
     def nodes(self) -> int:
@@ -129,6 +132,7 @@ class FittedField:
         known: list[Known] | None = None,
         own: bool | None = None,
         tell: Tell = silent,
+        companions: Companions | None = None,
     ) -> Applied:
         """The field at every entry of consecutive slots.
 
@@ -148,11 +152,13 @@ class FittedField:
             they are the whole of it, to the last reading.
         tell
             Called after each window.
+        companions
+            Other conditions, where fitting asked them.
         """
         if own is None:
             own = digest(X, observed) == self.fitted_on.sha256
         honest = self.honest if own else self.later
-        record = Record.of(X, observed, self.view, first)
+        record = Record.of(X, observed, self.view, first, companions)
         out = _Output(record)
         for window, now, clean in self._followed(record, known):
             out.add(window, now, clean, *self.estimated(now, clean, honest))
@@ -180,7 +186,7 @@ class FittedField:
             now = follow(now, clean, tol=3e-3, most=10)
         return now, clean
 
-    def estimated(self, now: Field, clean: Data, honest: Honest) -> tuple[Array, Array]:
+    def estimated(self, now: Field, clean: Data, honest: Honest) -> Bounds:
         """The estimates of one stretch, nodes × slots, scaled, and half their intervals."""
         model, variance = estimate(now, clean)
         remote = remoteness(*distances(clean.used, clean.slots))
@@ -188,8 +194,11 @@ class FittedField:
         second = np.full(model.shape, np.nan)
         if self.second is not None:
             second = self.second.estimate(model, clean)
-        mean = honest.mix(model, now.common(), line, second, remote)
-        return mean, np.sqrt(variance) * honest.calibration.at(remote)
+        mean, sd = honest.mix(model, now.common(), line, second, remote), np.sqrt(variance)
+        half = sd * honest.calibration.at(remote)
+        if self.joint is None or self.together is None or clean.company is None:
+            return mean, half
+        return self.together.mix(mean, half, self.joint.estimate(model, clean), sd, remote)
 
 
 class _Output:

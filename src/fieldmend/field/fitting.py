@@ -37,6 +37,7 @@ class Fit:
     field: Field
     clean: Data
     second: Second | None
+    joint: Second | None  # with other conditions, where they are asked
     trials: list[Trial]
     screen: Screen
     start: str
@@ -65,8 +66,11 @@ def fit(data: Data, seed: int, tell: Tell) -> Fit:
     field = improve(field, clean, rng, rounds=1)
     field = update_factors(field, clean, rng, tol=1e-3, most=20)
     tell(field.rank)
-    second = second_look(estimate(field, clean)[0], clean)
-    return Fit(field, clean, second, _trials(field, second, clean, rng, tell), screen, start)
+    mean = estimate(field, clean)[0]
+    second = second_look(mean, clean)
+    joint = None if clean.company is None else second_look(mean, clean, joint=True)
+    trials = _trials(field, clean, rng, tell, looks=(second, joint))
+    return Fit(field, clean, second, joint, trials, screen, start)
 
 
 def quick_field(data: Data, seed: int) -> Field:
@@ -108,14 +112,20 @@ def _from_mixture(
 
 
 def _trials(
-    field: Field, second: Second | None, clean: Data, rng: np.random.Generator, tell: Tell
+    field: Field,
+    clean: Data,
+    rng: np.random.Generator,
+    tell: Tell,
+    *,
+    looks: tuple[Second | None, Second | None],
 ) -> list[Trial]:
     """Hold-outs with the nodes' parts as they stay: errors and standard deviations fit together."""
     out = []
     for _ in range(_HOLDOUTS):
         hidden = draw_hidden(clean.used, ~clean.used, _SHARE, rng)
         rest = clean.using(clean.used & ~hidden)
-        out.append(judged(refitted(field, clean, rest, rng), rest, clean, hidden, second))
+        again = refitted(field, clean, rest, rng)
+        out.append(judged(again, rest, clean, hidden, looks=looks))
         tell(field.rank)
     return out
 

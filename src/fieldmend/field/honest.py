@@ -11,6 +11,11 @@ from fieldmend.field.holdout import Calibration, calibrate
 from fieldmend.field.lean import Lean, choose_lean, stack
 from fieldmend.field.trials import Trial
 
+_BETTER = 0.95  # other conditions have to lower the error on hidden readings by this factor
+
+Bounds = tuple[Array, Array]
+"""Estimates, and half their intervals."""
+
 
 @dataclass(frozen=True)
 class Honest:
@@ -49,3 +54,38 @@ class Honest:
         mean = self.to_common.mix(model, common, remote)
         mean = self.to_line.mix(mean, line, remote)
         return self.to_second.mix(mean, second, remote)
+
+    def of(self, trial: Trial) -> Array:
+        """The estimates of hidden readings."""
+        return self.mix(trial.model, trial.common, trial.line, trial.second, trial.remote)
+
+
+@dataclass(frozen=True)
+class Together:
+    """How far to lean to the estimate that other conditions help to make, and its intervals.
+
+    Their own intervals: a lost packet takes its company along, and the others' errors say nothing
+    of an entry whose company was heard.
+    """
+
+    lean: Lean
+    calibration: Calibration
+
+    @classmethod
+    def learnt(cls, trial: Trial, honest: Honest, level: float) -> Together | None:
+        """From hidden readings whose company was heard; None if it does not help them."""
+        there = np.isfinite(trial.joint)
+        alone, joint, truth = honest.of(trial)[there], trial.joint[there], trial.truth[there]
+        remote = trial.remote[there]
+        lean = stack(truth, alone, joint, remote, usual=0.0)
+        off = np.abs(truth - lean.mix(alone, joint, remote))
+        if off.mean() > _BETTER * np.abs(truth - alone).mean():
+            return None
+        z = off / trial.sd[there]
+        return cls(lean, calibrate(z, remote, trial.run[there], level))
+
+    def mix(self, mean: Array, half: Array, joint: Array, sd: Array, remote: Array) -> Bounds:
+        """Estimates and half their intervals, as they are where no company was heard."""
+        there = np.isfinite(joint)
+        half = np.where(there, sd * self.calibration.at(remote), half)
+        return self.lean.mix(mean, joint, remote), half

@@ -16,6 +16,7 @@ from scipy.linalg import eigh
 
 from fieldmend.core.prox import Array, Mask
 from fieldmend.field.chains import Chains, NodeModel
+from fieldmend.field.company import Company
 from fieldmend.field.factors import FactorSystem, stationary_gram
 from fieldmend.field.jumps import Index
 from fieldmend.field.nodes import fit_nodes
@@ -34,6 +35,7 @@ class Data:
     readings: Array
     used: Mask
     slots: Index
+    company: Company | None = None  # other conditions
 
     @property
     def links(self) -> Mask:
@@ -43,7 +45,7 @@ class Data:
 
     def using(self, used: Mask) -> Data:
         """The same with some readings only."""
-        return Data(np.where(used, self.readings, 0.0), used, self.slots)
+        return replace(self, readings=np.where(used, self.readings, 0.0), used=used)
 
 
 @dataclass(frozen=True)

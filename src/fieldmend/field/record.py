@@ -8,6 +8,7 @@ import numpy as np
 
 from fieldmend.core.problem import Scaling
 from fieldmend.core.prox import Array, Mask
+from fieldmend.field.company import Companions
 from fieldmend.field.cycles import Course, without
 from fieldmend.field.jumps import Index
 from fieldmend.field.model import Data
@@ -39,11 +40,19 @@ class Record:
     observed: Mask
     view: View
     first: int = 0
+    companions: Companions | None = None
 
     @classmethod
-    def of(cls, X: Array, observed: Mask, view: View, first: int = 0) -> Record:
+    def of(
+        cls,
+        X: Array,
+        observed: Mask,
+        view: View,
+        first: int = 0,
+        companions: Companions | None = None,
+    ) -> Record:
         """Readings with the nodes in their own order."""
-        return cls(X[:, view.order], observed[:, view.order], view, first)
+        return cls(X[:, view.order], observed[:, view.order], view, first, companions)
 
     def data(self, slots: Index) -> Data:
         """The scaled readings of some slots, counted from the record's first, nodes × slots."""
@@ -51,5 +60,7 @@ class Record:
         rows: Index | slice = slice(slots[0], slots[-1] + 1) if whole else slots
         used = np.ascontiguousarray(self.observed[rows].T)
         values = self.view.sign * scaled(self.X[rows], self.observed[rows], self.view.scaling)
-        data = Data(values, used, slots + self.first)
+        others = self.companions
+        company = None if others is None else others.of(rows, self.view.order)
+        data = Data(values, used, slots + self.first, company)
         return data if self.view.course is None else without(data, self.view.course)

@@ -9,7 +9,7 @@ readings decide (`lean`).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -22,6 +22,9 @@ from fieldmend.field.scaling import single
 
 LIKE = 20  # nodes looked at: more cost, and hardly add
 LAGS = (-1, 0, 1)
+_NOW = LAGS.index(0)
+_NEAR = 6  # of those nodes whose other conditions are looked at too, and their squares
+_FAR = 5.0  # standard deviations
 _FEWEST = 30  # readings of a node
 _PENALTIES = np.array([0.001, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0])
 _FOLDS, _BLOCK = 5, 24  # of the cross-validation: blocks of slots, or neighbours would tell
@@ -40,22 +43,53 @@ class Second:
     slope: Array  # nodes × (3K + 1)
     able: Mask  # nodes with enough readings
     nodes: NodeModel
+    joint: bool = False  # are the other conditions asked too?
 
     def estimate(self, field: Array, data: Data) -> Array:
-        """The second estimate at every entry; NaN for nodes with too few readings."""
-        lagged = _lagged(field, self.centre, self.size, data.links)
+        """The second estimate at every entry; NaN for nodes with too few readings.
+
+        Where other conditions are asked, NaN also where none of them was heard.
+        """
+        view = self._view(field, data)
         fitted = np.full(field.shape, np.nan)
-        for n in np.flatnonzero(self.able):
-            fitted[n] = self.level[n] + self.slope[n] @ _regressors(lagged, self.like[n])
+        for n in np.flatnonzero(self.able).tolist():
+            fitted[n] = self.level[n] + self.slope[n] @ view.of(n, self.like[n])
         rest = np.where(data.used & self.able[:, None], data.readings - fitted, 0.0)
-        return fitted + Chains(self.nodes, data.used & self.able[:, None], data.links).smooth(rest)
+        out = fitted + Chains(self.nodes, data.used & self.able[:, None], data.links).smooth(rest)
+        return out if view.heard is None else np.where(view.heard, out, np.nan)
+
+    def _view(self, field: Array, data: Data) -> _View:
+        z = (field - self.centre[:, None]) / self.size[:, None]
+        company = data.company if self.joint else None
+        if company is None:
+            return _View(_lagged(z, data.links), None, None)
+        others = np.stack([_lagged(_standard(one), data.links) for one in company.values])
+        return _View(_lagged(z, data.links), others, company.heard)
 
     def again(self, field: Array, data: Data) -> Second:
         """The same nodes, penalties and chains; slopes learnt from other readings."""
         return _fitted(self, field, data)
 
 
-def second_look(field: Array, data: Data) -> Second | None:
+@dataclass(frozen=True)
+class _View:
+    """What nodes are regressed on: the field and the other conditions at each lag."""
+
+    field: Array  # lags × nodes × slots
+    others: Array | None  # conditions × lags × nodes × slots
+    heard: Mask | None
+
+    def of(self, node: int, like: Index) -> Array:
+        """The regressors of a node, one row each."""
+        slots = self.field.shape[2]
+        rows = [self.field[:, like].reshape(-1, slots), np.ones((1, slots))]
+        for other in self.others if self.others is not None else ():
+            near = other[_NOW, like[:_NEAR]]
+            rows += [other[:, node], other[_NOW, node : node + 1] ** 2, near, near**2]
+        return np.vstack(rows)
+
+
+def second_look(field: Array, data: Data, *, joint: bool = False) -> Second | None:
     """Learn the regressions from the field's estimates (nodes × slots) and the readings."""
     count = len(field)
     able = data.used.sum(axis=1) >= _FEWEST
@@ -63,19 +97,17 @@ def second_look(field: Array, data: Data) -> Second | None:
         return None
     centre, size = field.mean(axis=1), field.std(axis=1) + _LEAST
     like = _alike((field - centre[:, None]) / size[:, None], min(LIKE, count - 1))
-    width = like.shape[1] * len(LAGS) + 1
+    one, zero = np.ones(count), np.zeros(count)
     blank = Second(
-        like, centre, size, np.zeros(count), np.zeros(count), np.zeros((count, width)), able,
-        NodeModel(np.zeros(count), np.ones(count), np.ones(count)),
-    )  # fmt: skip
-    first = _fitted(blank, field, data)
-    lagged = _lagged(field, centre, size, data.links)
+        like, centre, size, zero, zero, np.zeros((count, 0)), able, NodeModel(zero, one, one), joint
+    )
+    first = blank.again(field, data)
+    view = first._view(field, data)
     rest = np.zeros(field.shape)
-    for n in np.flatnonzero(able):
-        rest[n] = data.readings[n] - first.level[n] - first.slope[n] @ _regressors(lagged, like[n])
+    for n in np.flatnonzero(able).tolist():
+        rest[n] = data.readings[n] - first.level[n] - first.slope[n] @ view.of(n, like[n])
     used = data.used & able[:, None]
-    nodes = fit_nodes(rest * used, used, data.links)
-    return Second(**{**vars(first), "nodes": nodes})
+    return replace(first, nodes=fit_nodes(rest * used, used, data.links))
 
 
 def _alike(z: Array, count: int) -> Index:
@@ -85,36 +117,42 @@ def _alike(z: Array, count: int) -> Index:
     return np.argsort(-likeness, axis=1, kind="stable")[:, :count]
 
 
-def _lagged(field: Array, centre: Array, size: Array, links: Mask) -> Array:
-    """Standardised, at each lag, lags × nodes × slots; across a cut the slot itself."""
-    z = (field - centre[:, None]) / size[:, None]
+def _lagged(z: Array, links: Mask) -> Array:
+    """At each lag, lags × nodes × slots; across a cut the slot itself."""
     before, after = z.copy(), z.copy()
     before[:, 1:] = np.where(links, z[:, :-1], z[:, 1:])
     after[:, :-1] = np.where(links, z[:, 1:], z[:, :-1])
     return np.stack([before, z, after])
 
 
-def _regressors(lagged: Array, like: Index) -> Array:
-    slots = lagged.shape[2]
-    return np.vstack([lagged[:, like].reshape(-1, slots), np.ones(slots)])
+def _standard(values: Array) -> Array:
+    """Centred and scaled node by node; what lies far out counts as far, not as far as it lies."""
+    middle = np.median(values, axis=1, keepdims=True)
+    size = values.std(axis=1, keepdims=True) + _LEAST
+    out: Array = np.clip((values - middle) / size, -_FAR, _FAR)
+    return out
 
 
 def _fitted(kept: Second, field: Array, data: Data) -> Second:
-    lagged = _lagged(field, kept.centre, kept.size, data.links)
+    view = kept._view(field, data)
     fold = data.slots // _BLOCK % _FOLDS
-    level, penalty, slope = kept.level.copy(), kept.penalty.copy(), np.zeros_like(kept.slope)
-    for n in np.flatnonzero(kept.able):
+    level, penalty, slopes = kept.level.copy(), kept.penalty.copy(), {}
+    for n in np.flatnonzero(kept.able).tolist():
         seen = data.used[n]
         if not seen.any():
             continue
-        x = _regressors(lagged, kept.like[n])[:, seen]
+        x = view.of(n, kept.like[n])[:, seen]
         level[n] = data.readings[n, seen].mean()
         y = data.readings[n, seen] - level[n]
         if penalty[n] == 0:
             penalty[n] = _best_penalty(x, y, fold[seen])
         gram = x @ x.T
-        slope[n] = single(np.linalg.solve(_ridged(gram, penalty[n]), x @ y))
-    return Second(**{**vars(kept), "level": level, "penalty": penalty, "slope": slope})
+        slopes[n] = single(np.linalg.solve(_ridged(gram, penalty[n]), x @ y))
+    width = max((len(slope) for slope in slopes.values()), default=kept.slope.shape[1])
+    slope = np.zeros((len(field), width))
+    for n, own in slopes.items():
+        slope[n] = own
+    return replace(kept, level=level, penalty=penalty, slope=slope)
 
 
 def _ridged(gram: Array, penalty: float | Array) -> Array:

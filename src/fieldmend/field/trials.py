@@ -29,6 +29,7 @@ class Trial:
     line: Array
     second: Array  # NaN where there is no second look
     later: Array  # the second look in slots that it did not learn from; NaN elsewhere
+    joint: Array  # the second look with other conditions; NaN where none was heard
     sd: Array
     remote: Array
     gap: Index
@@ -73,14 +74,22 @@ def forgetful(field: Field, every: Data, rest: Data) -> Field:
 
 
 def judged(
-    field: Field, rest: Data, every: Data, hidden: Mask, second: Second | None = None
+    field: Field,
+    rest: Data,
+    every: Data,
+    hidden: Mask,
+    *,
+    looks: tuple[Second | None, Second | None] = (None, None),
 ) -> Trial:
     """What the field, fitted to the rest, says of the hidden readings; and the second look."""
     mean, variance = estimate(field, rest)
-    looked = later = np.full(int(hidden.sum()), np.nan)
+    second, joint = looks
+    looked = later = together = np.full(int(hidden.sum()), np.nan)
     if second is not None:
         looked = second.again(mean, rest).estimate(mean, rest)[hidden]
         later = _looked_away(second, mean, rest)[hidden]
+    if joint is not None:
+        together = joint.again(mean, rest).estimate(mean, rest)[hidden]
     node, slot = np.nonzero(hidden)
     back, ahead = (d[hidden] for d in distances(rest.used, rest.slots))
     gap = np.where(np.isfinite(back + ahead), back + ahead - 1.0, np.fmin(back, ahead))
@@ -94,6 +103,7 @@ def judged(
         lines(rest.readings, rest.used)[hidden],
         looked,
         later,
+        together,
         np.sqrt(variance[hidden]),
         remoteness(back, ahead),
         gap.astype(np.intp),
