@@ -149,3 +149,18 @@ def test_every_package_tells_what_comes_in_what_goes_out_and_who_calls(folder):
     for name in re.findall(r"`([\w/]+\.py)`", text):
         places = [folder / name, folder.parent / name]
         assert any(place.exists() for place in places), f"{folder.name}: no {name}"
+
+
+def test_the_architecture_names_files_and_packages_that_are_there():
+    text = (ROOT / "docs/architecture.md").read_text("utf-8")
+    tree = text.split("src/fieldmend/\n")[1].split("```")[0]
+    there = {path.name for path in ROOT.rglob("*.py")}
+    assert not set(re.findall(r"\b\w+\.py\b", text)) - there
+    ours, _, _ = tree.partition("\ntests/")
+    told = set(re.findall(r"^  ([\w.]+)", ours, flags=re.MULTILINE)) | {
+        name for line in ours.splitlines()[:3] for name in re.findall(r"\w+\.py", line)
+    }
+    package = ROOT / "src/fieldmend"
+    parts = {p.name for p in package.iterdir() if (p / "__init__.py").exists()}
+    parts |= {p.name for p in package.glob("*.py")} - {"__main__.py"}
+    assert told == parts
