@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from fieldmend.core.readings import checked
 from fieldmend.errors import InputError
 from fieldmend.field import modelfile
 from fieldmend.field.auto import learn
+from fieldmend.field.checking import check_fit
 from fieldmend.field.cycles import usual_periods
 from fieldmend.field.fitted import Applied, FittedField
 from fieldmend.field.labels import Labelled, aligned, check_slot, check_unit, followed_alone
@@ -302,6 +304,56 @@ class FieldModel:
             live = replay(part, *self._columns(X, observed), first=first)
             parts = {next(iter(self.conditions)): replace(part, live=live)}
         return replace(self, conditions={**self.conditions, **parts})
+
+    def still_fits(
+        self, X: Any, observed: Any = None, *, first: int = 0, fresh: bool = True, seed: int = 0
+    ) -> Any:
+        """Ask the new data whether the model still fits them.
+
+        Some of their readings are hidden and estimated from the others. The model no longer fits
+        if its error there is over 1.1 times that of a model fitted to the new data, if its
+        intervals hold a tenth less than they promise, or if it calls a tenth of the readings false
+        (and a fresh fit less than half of that): then it is time to `fit` again.
+
+        Parameters
+        ----------
+        X, observed, first
+            As for `apply`.
+        fresh
+            Compare with a fresh fit, which costs as much as one; else look at the intervals only.
+        seed
+            Of the hidden readings and the fresh fit.
+
+        Returns
+        -------
+        Fitness, or a dict of them by condition for a grid
+            True or false as a condition; ``said`` is a sentence, ``error``, ``fresh`` and ``held``
+            the figures behind it.
+
+        Raises
+        ------
+        ValueError
+            As `apply`.
+
+        Examples
+        --------
+        >>> import fieldmend as fm
+        >>> net = fm.simulate.network(slots=500, nodes=12, field="temperature", seed=1)
+        >>> model = fm.FieldModel.fit(net.readings[:300])
+        >>> bool(model.still_fits(net.readings[300:]))
+        True
+        >>> rough = net.readings[300:] + 20 * (net.truth[300:] - net.truth[300:].mean())
+        >>> model.still_fits(rough, fresh=False).said[:24]
+        'the model no longer fits'
+        """
+        check = partial(check_fit, fresh=fresh, seed=seed)
+        if not is_labelled(X):
+            return check(self._only(), *self._columns(X, observed), first=first)
+        grid, out = self.align(X), {}
+        for name, values in grid.values.items():
+            part, given = self[name], self._columns(_without_inf(values), None)
+            out[name] = check(part, *given, first=self.first_slot(part, grid))
+        return out
 
     def align(self, grid: Any, *, new_nodes: str = "refuse") -> Any:
         """A grid with the model's nodes in the model's order, after them those it does not know.
