@@ -222,6 +222,27 @@ def test_garbage_is_never_believed():
     assert not any(believed)
 
 
+def test_two_alike_among_garbage_are_no_step():
+    field = field_of(12, 2)
+    believed, _ = run(field, warmed(field), [60.0, -80.0, 90.0, -120.0, 200.0, 200.0, 200.0])
+    assert not any(believed)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_what_is_believed_is_within_the_gate(seed):
+    """Up to a third of the readings of a slot are false, by little or by much."""
+    field = field_of(30, 3, seed=seed)
+    now, rng = warmed(field, seed=seed), np.random.default_rng(seed)
+    for _ in range(20):
+        y = now.expected(field) + 0.3 * rng.normal(size=30)
+        wrong = rng.random(30) < 0.33
+        y[wrong] += rng.choice([-1, 1], wrong.sum()) * rng.uniform(1.0, 8.0, wrong.sum())
+        after, heard = hear(field, now, y, np.ones(30, bool), 4.5)
+        assert (heard.score[heard.believed] <= 4.5).all()
+        assert (after.since[heard.believed] == 0).all()
+        now = predict(field, after)
+
+
 def test_a_node_that_comes_back_is_not_held_to_be_off():
     """Rejected readings before a silence do not add up with one after it that is right."""
     field = field_of(12, 2)
@@ -280,6 +301,13 @@ def test_it_beats_the_last_value_and_its_intervals_hold(net, model):
     assert (out["score"][false] > model["value"].live.gate).mean() > 0.9
     good = net.observed[600:] & ~false
     assert (out["score"][good] > model["value"].live.gate).mean() < 0.003
+
+
+def test_false_readings_do_not_widen_the_intervals(net, model):
+    """4 % of the readings are spikes of many standard deviations; the calibration saw none."""
+    clean = network(900, 16, seed=4, anomaly_rate=0.0)
+    without = fm.FieldModel.fit(clean.readings[:600])["value"].live.calibration
+    assert model["value"].live.calibration.factor.max() < 1.5 * without.factor.max()
 
 
 def test_step_is_pure(net, model):

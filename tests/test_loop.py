@@ -92,6 +92,18 @@ def test_the_last_certificate_may_still_be_good_enough():
     assert outcome.status is Status.CONVERGED
 
 
+@pytest.mark.parametrize(("gap", "good"), [(1e-3, True), (1.0001e-3, False), (9e-3, False)])
+def test_at_a_limit_the_tolerance_is_still_the_tolerance(gap, good):
+    for limits, status in (
+        (Limits(tol=1e-3, max_iter=7), Status.ITERATION_LIMIT),
+        (Limits(tol=1e-3, max_iter=7, max_seconds=0.0), Status.TIME_LIMIT),
+    ):
+        outcome = run(Halving(lambda _: 0.3, lambda _: gap), limits)
+        assert outcome.status is (Status.CONVERGED if good else status)
+    never = run(Halving(lambda _: 0.0, lambda _: 1.0001e-3), Limits(tol=1e-3, max_iter=10_000))
+    assert never.status is Status.STALLED
+
+
 def test_time_limit():
     solver = Halving(lambda _: 0.3, lambda _: 0.4, seconds=0.01)
     outcome = run(solver, Limits(tol=1e-3, max_iter=1000, max_seconds=0.05))

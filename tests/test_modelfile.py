@@ -255,6 +255,10 @@ def test_zip_bombs_are_refused(saved, tmp_path):
     bomb = rewritten(saved, contents, tmp_path / "m", zipfile.ZIP_DEFLATED)
     assert bomb.stat().st_size < 200_000
     assert "compressed" in refusal(bomb)
+    with zipfile.ZipFile(tmp_path / "long", "w") as file:
+        file.writestr("header.json", b"{}")
+        file.filelist[0].file_size = 10**12
+    assert "overlap" in refusal(tmp_path / "long")
     many = {f"{k}": b"" for k in range(10_001)} | entries(saved)
     assert "too many" in refusal(rewritten(saved, many, tmp_path / "n"))
     with zipfile.ZipFile(tmp_path / "twice", "w") as file:
