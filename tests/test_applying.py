@@ -147,12 +147,12 @@ def test_another_slot_length_is_refused_with_the_option_that_makes_it_right(net,
 
 def test_another_condition_is_refused_unless_it_is_empty_or_no_measurement(net, model):
     both = grid(net.readings[400:], 400)
-    both.values["light"] = net.readings[400:]
-    with pytest.raises(fm.InputError, match=r"the model knows nothing of 'light'. .*fitted on t"):
+    both.values["other"] = net.readings[400:] - 30
+    with pytest.raises(fm.InputError, match=r"the model knows nothing of 'other'. .*fitted on t"):
         fm.recover(both, model=model)
-    both.values["light"] = np.full((200, 10), nan)
+    both.values["other"] = np.full((200, 10), nan)
     rec = fm.recover(both, model=model, holdout=False)
-    assert rec["light"].method == "none"
+    assert rec["other"].method == "none"
     assert rec["t"].status == "model applied"
 
 
@@ -234,6 +234,32 @@ def test_a_long_record_is_fitted_once_and_its_windows_by_that(monkeypatch):
     inside = (parts.lower <= long.truth) & (long.truth <= parts.upper)
     assert inside[parts.state == State.LOST].mean() > 0.85
     assert rec.model["value"].fitted_on.rows == 1200
+
+
+def test_windows_of_a_skewed_quantity_are_solved_on_its_scale(monkeypatch):
+    net = fm.simulate.network(
+        slots=2400, nodes=8, field="temperature", noise=0.05, sampling=0.9, seed=3
+    )
+    X = np.exp((net.readings - 18) / 2)
+    grid = Grid.of(X, condition="pm10", unit="µg/m³")
+    monkeypatch.setattr(windows, "WINDOW", 8 * 1200)
+    one = fm.recover(grid, holdout=False, kinds={"pm10": "positive"})["pm10"]
+    assert one.status == "model applied"
+    assert "solved on" in one.choice
+    assert one.fitted is None  # a model of roots is none of the readings
+    assert (one.lower[np.isfinite(one.lower)] >= 0).all()
+    off = np.abs(np.log(one.estimate) * 2 + 18 - net.truth)
+    assert np.nanmedian(off[one.state == State.LOST]) < 0.5
+
+
+def test_a_model_is_not_fitted_anew_for_the_windows_of_a_long_record(net, model, monkeypatch):
+    monkeypatch.setattr(windows, "WINDOW", 1)
+    monkeypatch.setattr(windows, "SHORTEST", 100)
+    monkeypatch.setattr(solving, "decompose", lambda *_, **__: pytest.fail("it fits"))
+    one = fm.recover(grid(net.readings[400:], 400), model=model, holdout=False)["t"]
+    assert one.fitted is model["t"]
+    whole = np.isfinite(one.estimate)
+    assert np.abs(one.estimate - net.truth[400:])[whole].mean() < 0.1
 
 
 def test_stretches_follow_the_clock():

@@ -24,6 +24,7 @@ from fieldmend.recovery.judging import medians, outside
 from fieldmend.recovery.quantity import passed_through, solver_of, within_bounds
 from fieldmend.recovery.service import service
 from fieldmend.recovery.sinks import Arrays
+from fieldmend.recovery.skewed import OnScale, Scale
 from fieldmend.recovery.solving import DECIDES, Afresh, ByModel, Solver, field_of
 from fieldmend.recovery.storage import Storage
 from fieldmend.recovery.stretches import stretches
@@ -79,7 +80,7 @@ def recover_condition(
         together, words = _together(next(pieces()), setting)
         setting = replace(setting, together=together)
         choices.append(words)
-    elif len(plan) > 1 and options.method in DECIDES:
+    elif model is None and len(plan) > 1 and options.method in DECIDES:
         setting = replace(setting, solver=fitted_once(grid, setting))
     sink = Arrays(X, setting, storage)
 
@@ -110,14 +111,24 @@ class Applying:
 
 
 def fitted_once(grid: Grid, setting: Setting) -> Solver:
-    """A model fitted on stretches of a long record, to be applied to its windows."""
-    options = setting.options
+    """A model fitted on stretches of a long record, to be applied to its windows.
+
+    On the scale that the quantity is solved on; a direction or a meter is solved window by window.
+    """
+    solver, options = setting.solver, setting.options
+    scale = solver.scale if isinstance(solver, OnScale) else Scale()
+    if not isinstance(solver.base if isinstance(solver, OnScale) else solver, Afresh):
+        return solver
     plan, period = stretches(*grid.shape, options.period)
     parts = [evidence(one, setting).believed for one in _pieces(grid, setting.name, plan)]
     afresh = Afresh(replace(options, period=tuple(period)))
     whole = Window(0, sum(len(part) for part in parts), 0, 0)
-    found = afresh(np.vstack(parts), whole, setting.known, setting.level, None)
-    return setting.solver if found.fitted is None else ByModel(found.fitted, options, own=True)
+    level = np.zeros_like(setting.level)
+    found = afresh(scale.forward(np.vstack(parts)), whole, setting.known, level, None)
+    if found.fitted is None:
+        return solver
+    model = ByModel(found.fitted, options, own=True)
+    return replace(solver, base=model) if isinstance(solver, OnScale) else model
 
 
 def _life(X: Array, known: Witnesses, model: Applying | None) -> Service:

@@ -41,8 +41,9 @@ def model_of(result: Result) -> FieldModel:
     }
     if not parts:
         raise InputError(
-            f"method {result.options.method!r} fitted no model",
-            hint="Method auto does, from 3 nodes and 5 slots on",
+            f"method {result.options.method!r} fitted no model of these readings",
+            hint="Method auto does, from 3 nodes and 5 slots on; not of directions, meters, and "
+            "what is solved on a power of the readings",
         )
     return FieldModel(parts, tuple(result.grid.nodes), int(result.grid.slot))
 
