@@ -11,7 +11,7 @@ import pytest
 
 import fieldmend as fm
 from fieldmend.grid import Grid
-from fieldmend.recovery import condition, solving, windows
+from fieldmend.recovery import condition, modelling, solving, windows
 from fieldmend.recovery.stretches import stretches
 from fieldmend.result.states import State
 
@@ -159,9 +159,22 @@ def test_another_condition_is_refused_unless_it_is_empty_or_no_measurement(net, 
 def test_a_model_that_no_longer_fits_is_said_so(net, model):
     rng = np.random.default_rng(0)
     wild = grid(net.readings[400:] + 3 * rng.normal(size=(200, 10)), 400)
-    (said,) = fm.recover(wild, model=model)["t"].warnings
-    assert "no longer fits" in said
-    assert "recover without --model" in said
+    for holdout in (True, False):
+        (said,) = fm.recover(wild, model=model, holdout=holdout)["t"].warnings
+        assert "no longer fits" in said
+        assert said.endswith("fit it again: recover without --model")
+
+
+def test_the_quick_way_compares_with_no_fresh_fit(net, model, monkeypatch):
+    asked = []
+    check = modelling.check_fit
+    monkeypatch.setattr(
+        modelling, "check_fit", lambda *a, **k: asked.append(k["fresh"]) or check(*a, **k)
+    )
+    for holdout in (True, False):
+        one = fm.recover(grid(net.readings[400:], 400), model=model, holdout=holdout)["t"]
+        assert one.warnings == ()
+    assert asked == [True, False]
 
 
 def test_only_some_recoveries_have_a_model(net):

@@ -198,7 +198,7 @@ def _scored(
         score = honest.score(grid, name, options, again, quantity.period)
         found = replace(found, holdout=score)
         say(1.0)
-    return found if model is None else still_fitting(found)
+    return found if model is None else still_fitting(found, model, options)
 
 
 def one_condition(grid: Grid, name: str, options: Options, known: Known | None = None) -> Recovered:

@@ -10,6 +10,7 @@ import numpy as np
 
 from fieldmend.errors import InputError
 from fieldmend.field import labels
+from fieldmend.field.checking import check_fit
 from fieldmend.field.fieldmodel import FieldModel
 from fieldmend.field.fitted import FittedField
 from fieldmend.field.online import replay
@@ -21,10 +22,9 @@ from fieldmend.result.options import Options
 from fieldmend.result.recovered import Recovered
 from fieldmend.result.result import Result
 
-NEWEST = 4000  # slots that a filter is calibrated on at most
+NEWEST = 4000  # slots that a filter is calibrated on, and a model asked about, at most
 AFRESH = (Kind.CIRCULAR, Kind.ACCUMULATOR, Kind.POSITIVE, Kind.INTERMITTENT)
 """Kinds that a model may have no part for: solved on another scale, from the readings at hand."""
-HELD = 0.8  # of the readings are inside 90 % intervals, else the model no longer fits
 
 
 def model_of(result: Result) -> FieldModel:
@@ -109,22 +109,21 @@ class Known:
         return Applying(part, self.model.first_slot(part, grid))
 
 
-def still_fitting(one: Recovered) -> Recovered:
-    """With a warning if the model no longer fits: too few readings are inside its intervals.
+def still_fitting(one: Recovered, applied: Applying, options: Options) -> Recovered:
+    """With a warning if the model no longer fits the newest readings.
 
-    Readings that it calls false are outside: a model of another field calls many so.
+    It is compared with a fresh fit, which costs as much as one, where a hold-out is asked for;
+    without, its intervals and what it calls false are looked at.
     """
-    if one.fitted is None:
+    rows, own = slice(max(0, len(one.observed) - NEWEST), None), slice(0, applied.fitted.nodes)
+    X, flag = one.observed[rows, own], one.flag[rows, own]
+    seen = ~np.isnan(X) & (flag != Flag.FAIL)
+    if not seen.any():
         return one
-    readings = max(1, int(np.count_nonzero(one.flag != Flag.MISSING)))
-    believed = 1 - np.count_nonzero(one.flag == Flag.SUSPECT) / readings
-    covered = None if one.holdout is None else one.holdout.covered
-    inside = 1.0 if covered is None else covered
-    held, level = inside * believed, one.fitted.level
-    if held >= HELD * level / 0.9:
-        return one
-    said = (
-        f"the model no longer fits: its {100 * level:g} % intervals hold {100 * held:.0f} % of the "
-        "readings. Fit a new one: recover without --model"
+    first = applied.first + rows.start
+    found = check_fit(
+        applied.fitted, X, seen, first=first, fresh=options.holdout, seed=options.seed
     )
-    return replace(one, warnings=(*one.warnings, said))
+    if found:
+        return one
+    return replace(one, warnings=(*one.warnings, f"{found.said}: recover without --model"))
