@@ -476,7 +476,9 @@ def test_sentinels_are_declared_never_guessed(tmp_path):
     odd = "".join(f"b,2024-01-02 0{h}:00,85\n" for h in range(4))
     path = file(tmp_path, "node,time,temperature\n" + rows + odd)
     records = fm.read(path)
-    assert records.origin.suspects == ("temperature: exactly 85.0 in 4 readings of 1 node",)
+    assert records.origin.suspects == (
+        "temperature: exactly 85.0 in 4 readings of 1 node (--missing 85)",
+    )
     assert np.nanmax(records.grid().values["temperature"]) == 85
     for missing in ([85], ["85"], {"temperature": [85]}):
         declared = fm.read(path, missing=missing)

@@ -1,8 +1,12 @@
 """Values that look like codes for "no reading": listed for the user to declare, never removed."""
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
+from fieldmend.quantities.standing import Standing, standing, usual_value
 from fieldmend.records.sql import one
 from fieldmend.text import counted, shown
 
@@ -11,8 +15,21 @@ if TYPE_CHECKING:
 
 CODES = (-9999.0, -9999.9, -999.0, -999.9, -99.0, -99.9, -127.0, 0.0, 85.0, 99.0, 127.0, 255.0,
          999.0, 999.9, 9999.0, 32767.0, -32768.0, 65535.0, 99999.0, -1.0)  # fmt: skip
-LEAST = 3  # readings of one value that make it a suspect
+LEAST = 3  # readings of a known code that make it a suspect
 CROWD = 5  # times as many as there are readings near it
+SAMPLE = 300_000  # readings looked at for codes that are not in the list, of whole nodes
+
+
+@dataclass(frozen=True)
+class Column:
+    """Where the readings of a condition stand: `value` and `node` of a relation, and which rows."""
+
+    name: str
+    relation: str
+    value: str
+    node: str
+    where: str = ""
+    params: dict[str, Any] = field(default_factory=dict)
 
 
 def find(
@@ -23,44 +40,92 @@ def find(
     long: bool,
     matrix: bool,
 ) -> Iterator[str]:
-    """Sentences such as "temperature: exactly 85.0 in 412 readings of 3 nodes".
+    """Sentences such as "temperature: exactly 85.0 in 412 readings of 3 nodes (--missing 85)".
 
-    A code stands out: it comes at least three times, and five times as often as all other values
-    within 1 % (at least 1) of it.
+    A code stands out: a known one comes at least three times, and five times as often as all other
+    values within 1 % (at least 1) of it; for any other value see `quantities.standing`. A value
+    that is usual for the quantity is none: rain of 0.0, a humidity of 100.
     """
     if matrix:
-        yield from _matrix(con, names)
+        cells = ", ".join(f"v{i}" for i in range(len(names)))
+        relation = (
+            f"(SELECT t, unnest([{cells}]) AS v, unnest(range({len(names)})) AS node FROM used)"
+        )
+        yield from _of(con, Column("", relation, "v", "node"))
         return
-    columns = [("v0", kind) for kind in conditions] if long else [
-        (f"v{i}", None) for i in range(len(names))
-    ]  # fmt: skip
-    for (column, kind), name in zip(columns, conditions, strict=True):
-        chosen = "" if kind is None else " AND kind = $kind"
-        params = {} if kind is None else {"kind": kind}
-        rows = con.execute(
-            f"SELECT {column}, count(*), count(DISTINCT node) FROM used WHERE "
-            f"{column} IN {CODES}{chosen} GROUP BY 1 HAVING count(*) >= {LEAST} "
-            "ORDER BY 1",
-            params,
-        ).fetchall()
-        for code, count, nodes in rows:
-            near = one(
-                con,
-                f"SELECT count(*) FROM used WHERE {column} BETWEEN $low AND $high{chosen}",
-                {"low": code - max(1, abs(code) / 100), "high": code + max(1, abs(code) / 100)}
-                | ({} if kind is None else {"kind": kind}),
-            )
-            if count >= CROWD * (near[0] - count):
-                owners = counted(nodes, "node")
-                yield f"{shown(name)}: exactly {code} in {count:,} readings of {owners}"
+    for i, name in enumerate(conditions):
+        if long:
+            yield from _of(con, Column(name, "used", "v0", "node", "kind = $kind", {"kind": name}))
+        else:
+            yield from _of(con, Column(name, "used", f"v{i}", "node"))
 
 
-def _matrix(con: "duckdb.DuckDBPyConnection", names: Sequence[str]) -> Iterator[str]:
-    cells = ", ".join(f"v{i}" for i in range(len(names)))
+def _of(con: "duckdb.DuckDBPyConnection", column: Column) -> Iterator[str]:
+    said = f"{shown(column.name)}: " if column.name else ""
+    values, nodes = _sample(con, column)
+    found = {one.value: one for one in standing(column.name, values, nodes)}
+    listed = ", ".join(repr(code) for code in (*CODES, *found))
     rows = con.execute(
-        f"SELECT code, count(*), count(DISTINCT i) FROM (SELECT unnest([{cells}]) AS code, "
-        f"unnest(range({len(names)})) AS i FROM used) "
-        f"WHERE code IN {CODES} GROUP BY code HAVING count(*) >= {LEAST} ORDER BY code"
+        f"SELECT {column.value}, count(*), count(DISTINCT {column.node}) FROM {column.relation} "
+        f"WHERE {column.value} IN ({listed}){_and(column)} GROUP BY 1 "
+        f"HAVING count(*) >= {LEAST} ORDER BY 1",
+        column.params,
     ).fetchall()
-    for code, count, nodes in rows:
-        yield f"exactly {code} in {count:,} readings of {counted(nodes, 'node')}"
+    for code, count, owners in rows:
+        if code in found or _apart(con, column, code, count, values):
+            how = found.get(code, Standing(code)).words
+            many = f"{count:,} readings of {counted(owners, 'node')}"
+            yield f"{said}exactly {_plain(code)} in {many}{how} (--missing {_exact(code)})"
+
+
+def _plain(code: float) -> str:
+    """As the file means it: a number of single precision without the digits it does not have."""
+    single = np.float32(code)
+    return str(single) if float(single) == code else str(code)
+
+
+def _exact(code: float) -> str:
+    """As it has to be typed to be found."""
+    return f"{code:g}" if float(f"{code:g}") == code else repr(code)
+
+
+def _and(column: Column) -> str:
+    return f" AND {column.where}" if column.where else ""
+
+
+def _apart(
+    con: "duckdb.DuckDBPyConnection", column: Column, code: float, count: int, values: Any
+) -> bool:
+    """Whether a known code stands apart from the readings, and is not usual here."""
+    if usual_value(column.name, code, values):
+        return False
+    reach = max(1, abs(code) / 100)
+    near = one(
+        con,
+        f"SELECT count(*) FROM {column.relation} WHERE {column.value} BETWEEN $low AND $high"
+        f"{_and(column)}",
+        {"low": code - reach, "high": code + reach} | column.params,
+    )
+    return bool(count >= CROWD * (near[0] - count))
+
+
+def _sample(con: "duckdb.DuckDBPyConnection", column: Column) -> tuple[Any, Any]:
+    """Readings of some whole nodes, in order of time, and which node each is of."""
+    where = f"WHERE {column.value} IS NOT NULL{_and(column)}"
+    total, count = one(
+        con,
+        f"SELECT count(*), count(DISTINCT {column.node}) FROM {column.relation} {where}",
+        column.params,
+    )
+    if not total:
+        return np.empty(0), np.empty(0)
+    each = max(1, -(-total // SAMPLE))  # of so many nodes one
+    if each > count:
+        each = count
+    rows = con.execute(
+        f"SELECT {column.value} AS v, {column.node} AS node FROM {column.relation} {where} "
+        f"AND hash({column.node}) % {each} = 0 ORDER BY {column.node}, t LIMIT {2 * SAMPLE}",
+        column.params,
+    ).fetchnumpy()
+    _, node = np.unique(np.asarray(rows["node"]), return_inverse=True)
+    return np.ma.filled(rows["v"].astype(np.float64), np.nan), node

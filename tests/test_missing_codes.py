@@ -1,0 +1,119 @@
+"""Codes for "no reading" are suggested; values that are usual for a quantity never are."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import fieldmend as fm
+from fieldmend.quantities.standing import standing, usual_value
+
+SLOTS, NODES = 500, 6
+
+
+def frame(name, values):
+    slots, nodes = values.shape
+    times = np.datetime64("2024-01-01") + np.arange(slots) * np.timedelta64(1, "h")
+    return pd.DataFrame(
+        {
+            "node": np.tile([f"n{i}" for i in range(nodes)], slots),
+            "time": np.repeat(times, nodes),
+            name: values.ravel(),
+        }
+    )
+
+
+def suspects(name, values):
+    return fm.read(frame(name, values)).origin.suspects
+
+
+def temperature(seed=1):
+    rng = np.random.default_rng(seed)
+    return np.round(fm.simulate.climate_field(SLOTS, NODES, slots_per_day=24, seed=seed)
+                    + rng.normal(0, 0.1, (SLOTS, NODES)) - 15, 1)  # fmt: skip
+
+
+def coded(values, code, runs):
+    out = values.copy()
+    for start, stop, node in runs:
+        out[start:stop, node] = code
+    return out
+
+
+RUNS = [(40, 140, 0), (200, 230, 0), (300, 400, 2), (420, 450, 3), (10, 30, 4)]
+
+
+@pytest.mark.parametrize("code", [-1.0, -9999.0, 85.0, -40.5, 12.3])
+def test_a_code_is_suggested_with_the_option_that_declares_it(code):
+    values = coded(temperature(), code, RUNS)
+    (sentence,) = suspects("temperature", values)
+    there = values == code  # some readings are so by chance
+    owners = np.count_nonzero(there.any(axis=0))
+    many = f"{there.sum()} readings of {owners} nodes"
+    assert sentence.startswith(f"temperature: exactly {code} in {many}")
+    assert f"(--missing {code:g})" in sentence
+    assert "100 times in a row" in sentence
+
+
+def test_declared_codes_are_not_suggested():
+    path = frame("temperature", coded(temperature(), -1.0, RUNS))
+    assert fm.read(path, missing=[-1]).origin.suspects == ()
+
+
+@pytest.mark.parametrize(
+    ("kind", "name"),
+    [
+        ("intermittent", "rr1"),
+        ("intermittent", "x17"),  # no name to go by
+        ("bounded", "humidity"),
+        ("circular", "dd"),
+        ("accumulator", "rain_total"),
+        ("positive", "pm10"),
+    ],
+)
+def test_what_is_usual_is_no_code(kind, name):
+    values = np.round(fm.simulate.QUANTITIES[kind](SLOTS, NODES, seed=4), 1)
+    assert suspects(name, values) == ()
+
+
+def test_night_and_calm_and_labels_are_no_codes():
+    light = np.maximum(fm.simulate.climate_field(SLOTS, NODES, slots_per_day=24, seed=1) - 20, 0)
+    for name in ("light", "lux", "x17", "ray_glo01", "ff"):
+        assert suspects(name, np.round(100 * light, 1)) == ()
+    label = (temperature() > 6).astype(float)
+    assert suspects("label", label) == ()
+
+
+def test_a_sensor_that_sticks_once_is_no_code():
+    values = coded(temperature(), temperature()[100, 2], [(100, 300, 2)])
+    assert suspects("temperature", values) == ()
+
+
+def test_saturation_is_no_code():
+    values = np.minimum(temperature(), np.quantile(temperature(), 0.9).round(1))
+    assert suspects("temperature", values) == ()
+
+
+def test_the_one_negative_value_of_rain():
+    rain = fm.simulate.rain_field(SLOTS, NODES, seed=4)
+    rain[np.random.default_rng(0).random(rain.shape) < 0.05] = -0.1
+    (sentence,) = suspects("rr1", rain)
+    assert sentence.startswith("rr1: exactly -0.1 in ")
+    noisy = fm.simulate.skewed_field(SLOTS, NODES, seed=4) - 8  # an analyser's noise has no value
+    assert suspects("no2", np.round(noisy, 1)) == ()
+
+
+def test_long_and_matrix():
+    values = coded(temperature(), -9999.0, RUNS)
+    long = frame("value", values).assign(variable="temperature")
+    (sentence,) = fm.read(long).origin.suspects
+    assert sentence.startswith("temperature: exactly -9999.0 in 280 readings of 4 nodes")
+    wide = pd.DataFrame(values, columns=[f"n{i}" for i in range(NODES)])
+    wide.insert(0, "time", pd.date_range("2024-01-01", periods=SLOTS, freq="h"))
+    (sentence,) = fm.read(wide).origin.suspects
+    assert sentence.startswith("exactly -9999.0 in 280 readings of 4 nodes")
+
+
+def test_too_few_to_say():
+    assert list(standing("t", np.ones(50), np.zeros(50))) == []
+    assert list(standing("t", np.ones(500), np.zeros(500))) == []
+    assert not usual_value("t", 0.0, np.empty(0))
