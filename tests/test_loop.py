@@ -104,6 +104,14 @@ def test_at_a_limit_the_tolerance_is_still_the_tolerance(gap, good):
     assert never.status is Status.STALLED
 
 
+def test_a_proof_that_just_fails_goes_on():
+    solver = Halving(lambda _: 1e-3, lambda k: 1.1e-3 if k < 3 else 1e-3)
+    outcome = run(solver, Limits(tol=1e-3, max_iter=20))
+    assert outcome.status is Status.CONVERGED
+    assert outcome.state.number == 3
+    assert solver.certified == [1, 3]
+
+
 def test_time_limit():
     solver = Halving(lambda _: 0.3, lambda _: 0.4, seconds=0.01)
     outcome = run(solver, Limits(tol=1e-3, max_iter=1000, max_seconds=0.05))

@@ -165,8 +165,9 @@ def test_hidden_errors_refuses_what_has_no_answer():
         hidden_errors(truth, truth, np.zeros((3, 1), dtype=bool))
     with pytest.raises(ValueError, match="estimate is NaN"):
         hidden_errors(np.full((3, 1), nan), truth, observed)
-    with pytest.raises(ValueError, match="rise from 1"):
-        hidden_errors(truth, truth, observed, gap_starts=(2, 3))
+    for starts in ((2, 3), (), (1, 1), (1, 3, 2)):
+        with pytest.raises(ValueError, match="rise from 1"):
+            hidden_errors(truth, truth, observed, gap_starts=starts)
     with pytest.raises(ValueError, match="shapes differ"):
         hidden_errors(truth, np.ones((2, 1)), observed)
     with pytest.raises(ValueError, match="shapes differ"):
