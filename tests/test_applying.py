@@ -180,8 +180,6 @@ def test_the_quick_way_compares_with_no_fresh_fit(net, model, monkeypatch):
 def test_only_some_recoveries_have_a_model(net):
     with pytest.raises(fm.InputError, match="method 'ls' fitted no model"):
         _ = fm.recover(grid(net.readings[:100]), method="ls", holdout=False).model
-    with pytest.raises(fm.InputError, match="recovered together have no model"):
-        _ = fm.recover(grid(net.readings[:100]), joint=True, holdout=False).model
 
 
 # Nodes that were silent --------------------------------------------------------------------------
@@ -284,14 +282,6 @@ def test_stretches_follow_the_clock():
         assert after.start % 672 == (after.stop - after.start) % 672 == 0
     assert found[-1].stop <= 1_000_000
     assert stretches(1_000_000, 1200, [50_000])[1] == []
-
-
-def test_joint_windows_are_solved_as_before(net, monkeypatch):
-    monkeypatch.setattr(windows, "WINDOW", 1)
-    both = grid(net.readings)
-    both.values["u"] = network(5).readings
-    monkeypatch.setattr(condition, "fitted_once", lambda *_: pytest.fail("fitted once"))
-    fm.recover(both, joint=True, holdout=False)
 
 
 # The command -------------------------------------------------------------------------------------

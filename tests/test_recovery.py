@@ -464,9 +464,10 @@ def two_conditions(seed, *, related):
 
 def test_conditions_that_tell_of_each_other_are_recovered_together():
     grid, truth, lost = two_conditions(0, related=True)
-    alone = fm.recover(grid)["temperature"]
-    joint = fm.recover(grid, joint=True)["temperature"]
-    assert "together with the other conditions" in joint.choice
+    alone = fm.recover(grid, joint=False)["temperature"]
+    joint = fm.recover(grid)["temperature"]
+    assert "other conditions" in joint.choice
+    assert "other conditions" not in alone.choice
     errors = [np.abs(one.estimate - truth)[lost].mean() for one in (joint, alone)]
     assert errors[0] < 0.6 * errors[1]
     assert joint.estimate.shape == alone.estimate.shape == joint.flag.shape
@@ -474,9 +475,23 @@ def test_conditions_that_tell_of_each_other_are_recovered_together():
 
 def test_conditions_that_do_not_are_recovered_alone():
     grid, _, _ = two_conditions(1, related=False)
-    joint = fm.recover(grid, joint=True)["temperature"]
-    assert "alone:" in joint.choice
-    np.testing.assert_array_equal(joint.estimate, fm.recover(grid)["temperature"].estimate)
+    joint = fm.recover(grid)["temperature"]
+    assert "other conditions" not in joint.choice
+    alone = fm.recover(grid, joint=False)["temperature"]
+    np.testing.assert_array_equal(joint.estimate, alone.estimate)
+
+
+def test_labels_are_not_asked():
+    grid, _, lost = two_conditions(0, related=True)
+    values = {"temperature": grid.values["temperature"], "label": np.where(lost, 1.0, 0.0)}
+    out = fm.recover(replace(grid, values=values), joint=True)
+    assert "other conditions" not in out["temperature"].choice
+
+
+def test_only_auto_asks_other_conditions():
+    grid, _, _ = two_conditions(0, related=True)
+    with pytest.raises(fm.InputError, match="joint: method 'ls' asks no other"):
+        fm.recover(grid, method="ls", joint=True)
 
 
 # The list of anomalies ---------------------------------------------------------------------------

@@ -307,7 +307,7 @@ METHODS = {
         None,
         1,
         ("callback", "seed"),
-        options=("level", "period", "companions"),
+        options=("level", "period", "companions", "joint"),
         recover=recover_field,
     ),
     "oracle": Method(solve_oracle, 1000, _LOOP, options=("support", "space", "rank")),

@@ -192,14 +192,14 @@ def recover(  # noqa: PLR0913 - the options of the main job, keyword-only
         ),
     ] = 0.9,
     joint: Annotated[
-        bool,
+        bool | None,
         flag(
             "--joint/--separate",
-            help="Recover conditions of the same nodes together, where that lowers the error on "
-            "hidden readings.",
+            help="Ask a node's other conditions where one is lost: in any case, or never. "
+            "Without it, where that lowers the error on hidden readings.",
             panel=RECOVERING,
         ),
-    ] = False,
+    ] = None,
     holdout: Annotated[
         bool,
         flag(

@@ -33,7 +33,7 @@ class Job:
     units: Sequence[str] = ()
     limits: Sequence[str] = ()
     level: float = 0.9
-    joint: bool = False
+    joint: bool | None = None
     holdout: bool = True
     replace: str = "certain"
     extrapolate: bool = False
@@ -76,8 +76,8 @@ def run(source: Source, job: Job, wish: Wish, voice: Voice) -> int:
     options = job.options() | {"kinds": source.kinds, "command": command(source.arguments)}
     files = wish.files(source.name)
     wish.check(files, [*source.files, *([] if job.model is None else [str(job.model)])])
-    if wish.model is not None and (job.joint or job.method not in (None, "auto")):
-        raise typer.BadParameter("--save-model: only method auto fits a model, without --joint")
+    if wish.model is not None and job.method not in (None, "auto"):
+        raise typer.BadParameter("--save-model: only method auto fits a model")
     with progress(voice.bars) as bars:
         recovery = _recovered(source, bars, options)
         write(recovery, files, force=wish.force)

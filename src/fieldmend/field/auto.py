@@ -27,6 +27,7 @@ from fieldmend.field.scaling import node_scaling, scaled
 from fieldmend.field.trials import Trial
 from fieldmend.field.windows import fit_slots, windows, worth_refining
 
+_BETTER = 0.95  # other conditions have to lower the error on hidden readings by this factor
 _ASKED = 60  # hidden readings whose company was heard, to learn from
 _SLOTS = 2000  # of a long record, enough to tell the nodes apart
 
@@ -45,19 +46,21 @@ def recover_field(
     observed: Mask,
     *,
     companions: Sequence[Array] = (),
+    joint: bool = False,
     callback: Callable[[Iteration], object] | None = None,
     **options: Any,
 ) -> tuple[Applied, Learnt]:
     """Recover the field from readings, slots × nodes: fit a model, apply it to the same record.
 
     The options of `learn`; `companions` are other conditions of the same slots and nodes, asked
-    where they were heard and this one was not. The callback is told of every part of the work.
+    where they were heard and this one was not if that lowers the error at hidden readings, or if
+    `joint` says so. The callback is told of every part of the work.
 
     O(T·N·r) time; memory a few times that of one window besides the results.
     """
     tell = teller(callback)
-    asked = worth_asking(X, observed, companions)
-    learnt = learn(X, observed, companions=asked, tell=tell, **options)
+    asked = worth_asking(X, observed, companions, ask=joint)
+    learnt = learn(X, observed, companions=asked, joint=joint, tell=tell, **options)
     out = learnt.model.apply(X, observed, known=learnt.known, own=True, companions=asked, tell=tell)
     return out, learnt
 
@@ -70,6 +73,7 @@ def learn(
     period: object = None,
     seed: int = 0,
     companions: Companions | None = None,
+    joint: bool = False,
     tell: Tell = silent,
 ) -> Learnt:
     """Fit the model of one condition to readings, slots × nodes.
@@ -92,7 +96,9 @@ def learn(
     later = Honest.of_other_slots(trial, level)
     # Of a long record most slots are others than those fitted to.
     honest = Honest.learnt(trial, level) if len(sample) == len(X) else later
-    together = _together(fitted, trial, honest, level)
+    together = None
+    if fitted.joint is not None and np.isfinite(trial.joint).sum() >= _ASKED:
+        together = Together.learnt(trial, honest, level, better=np.inf if joint else _BETTER)
     field, known = _refined(record, fitted, tell)
     nothing = np.zeros((field.rank, 0))
     model = FittedField(
@@ -110,13 +116,6 @@ def learn(
         together=together,
     )
     return Learnt(model, known, _reported(fitted.trials, view, level))
-
-
-def _together(fitted: Fit, trial: Trial, honest: Honest, level: float) -> Together | None:
-    """What hidden readings say of the other conditions; None if they are of no use."""
-    if fitted.joint is None or np.isfinite(trial.joint).sum() < _ASKED:
-        return None
-    return Together.learnt(trial, honest, level)
 
 
 def _company_words(together: Together | None) -> str:

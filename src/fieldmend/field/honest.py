@@ -11,8 +11,6 @@ from fieldmend.field.holdout import Calibration, calibrate
 from fieldmend.field.lean import Lean, choose_lean, stack
 from fieldmend.field.trials import Trial
 
-_BETTER = 0.95  # other conditions have to lower the error on hidden readings by this factor
-
 Bounds = tuple[Array, Array]
 """Estimates, and half their intervals."""
 
@@ -72,14 +70,19 @@ class Together:
     calibration: Calibration
 
     @classmethod
-    def learnt(cls, trial: Trial, honest: Honest, level: float) -> Together | None:
-        """From hidden readings whose company was heard; None if it does not help them."""
+    def learnt(
+        cls, trial: Trial, honest: Honest, level: float, *, better: float
+    ) -> Together | None:
+        """From hidden readings whose company was heard.
+
+        None if their error does not fall by the factor `better`.
+        """
         there = np.isfinite(trial.joint)
         alone, joint, truth = honest.of(trial)[there], trial.joint[there], trial.truth[there]
         remote = trial.remote[there]
         lean = stack(truth, alone, joint, remote, usual=0.0)
         off = np.abs(truth - lean.mix(alone, joint, remote))
-        if off.mean() > _BETTER * np.abs(truth - alone).mean():
+        if off.mean() > better * np.abs(truth - alone).mean():
             return None
         z = off / trial.sd[there]
         return cls(lean, calibrate(z, remote, trial.run[there], level))

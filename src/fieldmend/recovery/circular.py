@@ -11,7 +11,7 @@ from fieldmend.field.holdout import Holdout
 from fieldmend.grid import Array
 from fieldmend.holdout.drawing import draw
 from fieldmend.quantities import circle
-from fieldmend.recovery.solving import Bounded, Solved, Solver
+from fieldmend.recovery.solving import Bounded, Company, Solved, Solver
 from fieldmend.recovery.windows import Window
 from fieldmend.recovery.witnesses import Witnesses
 
@@ -45,12 +45,12 @@ class OnCircle:
         window: Window,
         known: Witnesses,
         level: Array,
-        company: Array | None = None,
+        company: Company = (),
     ) -> Solved:
         """The field at every node and slot of a window."""
         both = circle.channels(evidence, self.period, self.zero)
         # Sines and cosines have no use for the level of an angle, nor for columns in other units.
-        solved = self.base(both, window, known, np.zeros(both.shape[1]), None)
+        solved = self.base(both, window, known, np.zeros(both.shape[1]), ())
         if solved.method == "line":
             return replace(solved, estimate=self._line(evidence), suspect=None)
         estimate, raw = self._arc(solved.estimate, solved.lower, solved.upper)

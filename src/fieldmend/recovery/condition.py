@@ -19,16 +19,15 @@ from fieldmend.recovery import notes
 from fieldmend.recovery.extrapolating import margin, widen
 from fieldmend.recovery.filling import Given
 from fieldmend.recovery.honest import SCORED
-from fieldmend.recovery.joint import helps
 from fieldmend.recovery.judging import medians, outside
 from fieldmend.recovery.quantity import passed_through, solver_of, within_bounds
 from fieldmend.recovery.service import service
 from fieldmend.recovery.sinks import Arrays
 from fieldmend.recovery.skewed import OnScale, Scale
-from fieldmend.recovery.solving import DECIDES, Afresh, ByModel, Solver, field_of
+from fieldmend.recovery.solving import DECIDES, Afresh, ByModel, Solver
 from fieldmend.recovery.storage import Storage
 from fieldmend.recovery.stretches import stretches
-from fieldmend.recovery.window import Piece, Setting, WindowResult, evidence, others, recover_window
+from fieldmend.recovery.window import Piece, Setting, WindowResult, evidence, recover_window
 from fieldmend.recovery.windows import Window, windows
 from fieldmend.recovery.witnesses import Witnesses, witnesses
 from fieldmend.result.options import Options
@@ -75,12 +74,7 @@ def recover_condition(
         solver=_solver(quantity, X, options, model),
         quantity=quantity,
     )
-    choices: list[str] = []
-    if model is None and options.joint and len(grid.values) > 1:
-        together, words = _together(next(pieces()), setting)
-        setting = replace(setting, together=together)
-        choices.append(words)
-    elif model is None and len(plan) > 1 and options.method in DECIDES:
+    if model is None and len(plan) > 1 and options.method in DECIDES:
         setting = replace(setting, solver=fitted_once(grid, setting))
     sink = Arrays(X, setting, storage)
 
@@ -99,7 +93,7 @@ def recover_condition(
         options.widest(name),
     )
     said = _sentences(grid, known, life, options, len(plan))
-    return sink.result(life, given, choices=choices, notes=said)
+    return sink.result(life, given, notes=said)
 
 
 @dataclass(frozen=True)
@@ -124,7 +118,7 @@ def fitted_once(grid: Grid, setting: Setting) -> Solver:
     afresh = Afresh(replace(options, period=tuple(period)))
     whole = Window(0, sum(len(part) for part in parts), 0, 0)
     level = np.zeros_like(setting.level)
-    found = afresh(scale.forward(np.vstack(parts)), whole, setting.known, level, None)
+    found = afresh(scale.forward(np.vstack(parts)), whole, setting.known, level, ())
     if found.fitted is None:
         return solver
     model = ByModel(found.fitted, options, own=True)
@@ -164,13 +158,6 @@ def _pieces(grid: Grid, name: str, plan: Sequence[Window]) -> Iterator[Piece]:
             grid.times[rows],
             {other: array[rows] for other, array in grid.values.items() if other != name},
         )
-
-
-def _together(piece: Piece, setting: Setting) -> tuple[bool, str]:
-    """Do the other conditions help? Asked once, on the first window; the answer in words too."""
-    believed = evidence(piece, setting).believed
-    options = setting.options
-    return helps(believed, others(piece, options), partial(field_of, options=options), options.seed)
 
 
 def _levels(X: Array, limits: tuple[float, float] | None) -> Array:

@@ -12,7 +12,7 @@ from fieldmend.field.holdout import Holdout
 from fieldmend.grid import Array
 from fieldmend.holdout.drawing import draw
 from fieldmend.quantities import counter
-from fieldmend.recovery.solving import Bounded, Solved, Solver
+from fieldmend.recovery.solving import Bounded, Company, Solved, Solver
 from fieldmend.recovery.windows import Window
 from fieldmend.recovery.witnesses import Witnesses
 
@@ -37,11 +37,11 @@ class OnMeter:
         window: Window,
         known: Witnesses,
         level: Array,
-        company: Array | None = None,
+        company: Company = (),
     ) -> Solved:
         """What every meter shows in every slot of a window."""
         found = counter.counted(evidence)
-        solved = self.base(found.amount, window, known, np.zeros_like(level), None)
+        solved = self.base(found.amount, window, known, np.zeros_like(level), ())
         estimate = counter.shown(found.readings, _not_below_zero(solved.estimate))
         room = _room(found.readings, estimate)
         held = self._held(evidence, window)

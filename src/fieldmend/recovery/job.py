@@ -43,7 +43,7 @@ def recover(  # noqa: PLR0913 - the options of the main job, keyword-only
     limits: Mapping[str, tuple[float, float]] | None = None,
     kinds: Mapping[str, str] | None = None,
     level: float = 0.9,
-    joint: bool = False,
+    joint: bool | None = None,
     holdout: bool = True,
     replace: str = "certain",
     extrapolate: bool = False,
@@ -80,8 +80,8 @@ def recover(  # noqa: PLR0913 - the options of the main job, keyword-only
     level
         Of the intervals.
     joint
-        Recover conditions of the same nodes together where that lowers the error on hidden
-        readings, and alone where it does not.
+        Ask the node's other conditions where they were heard and this one was not: if that lowers
+        the error on hidden readings (None), in any case (True), never (False).
     holdout
         Hide some readings, shaped like the real gaps, and say how far off the estimates are there.
     replace
@@ -156,6 +156,7 @@ def recover(  # noqa: PLR0913 - the options of the main job, keyword-only
     if known is not None:
         grid = known.aligned(grid, quantities, new_nodes)
     storage = Storage.of(grid)
+    measured = _measured(grid, quantities)
     done: dict[str, Recovered] = {}
     try:
         for i, name in enumerate(grid.values):
@@ -165,7 +166,8 @@ def recover(  # noqa: PLR0913 - the options of the main job, keyword-only
 
             part(0.0)
             what = quantities[name]
-            done[name] = _scored(grid, name, what, options, storage, say=part, known=known)
+            within = measured if what.measured else grid
+            done[name] = _scored(within, name, what, options, storage, say=part, known=known)
     except BaseException:
         storage.clear()
         raise
@@ -173,6 +175,12 @@ def recover(  # noqa: PLR0913 - the options of the main job, keyword-only
     recovery = Recovery(grid, done, options, _backend(source), storage.notes)
     storage.belongs_to(recovery)
     return recovery
+
+
+def _measured(grid: Grid, quantities: Mapping[str, Quantity]) -> Grid:
+    """Without labels and the like: they say nothing of what was measured beside them."""
+    kept = {name: X for name, X in grid.values.items() if quantities[name].measured}
+    return replace(grid, values=kept)
 
 
 def _scored(

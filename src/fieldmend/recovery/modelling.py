@@ -29,11 +29,6 @@ AFRESH = (Kind.CIRCULAR, Kind.ACCUMULATOR, Kind.POSITIVE, Kind.INTERMITTENT)
 
 def model_of(result: Result) -> FieldModel:
     """The model of all conditions that were recovered by one."""
-    if result.options.joint:
-        raise InputError(
-            "conditions recovered together have no model of their own",
-            hint="Recover them separately: without --joint (joint=False)",
-        )
     parts = {
         name: _labelled(one, one.fitted, result.grid)
         for name, one in result.conditions.items()
@@ -75,7 +70,7 @@ class Known:
         """The model, read from its file if need be; refused where another method is asked for."""
         if options.method != "auto" or options.joint or options.solving:
             method = f"method {options.method!r}" if options.method != "auto" else ""
-            what = method or ", ".join(["joint"] * options.joint + [*options.solving])
+            what = method or ", ".join(["joint"] * bool(options.joint) + [*options.solving])
             raise InputError(
                 f"{what}: not with a model, which has its own way", hint="Leave it out"
             )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -89,13 +89,9 @@ class Arrays:
         service: Service,
         given: Given,
         *,
-        choices: Iterable[str] = (),
         notes: Iterable[str] = (),
     ) -> Recovered:
-        """All windows as one, what is not to be given out taken out.
-
-        With more to say about what was chosen, and about the condition.
-        """
+        """All windows as one, what is not to be given out taken out; more notes come along."""
         worst = next((s for s in self.solved if s.notes), self.solved[0])
         said = dict.fromkeys(note for s in self.solved for note in s.notes)
         episodes = joined(self.episodes, self.flag)
@@ -117,7 +113,7 @@ class Arrays:
             rank=max(s.rank for s in self.solved),
             gap=worst_gap(s.gap for s in self.solved),
             status=worst.status,
-            choice="; ".join(dict.fromkeys(filter(None, self._choices(choices)))),
+            choice="; ".join(dict.fromkeys(filter(None, (s.choice for s in self.solved)))),
             holdout=None,
             episodes=episodes,
             notes=(*said, *notes),
@@ -126,10 +122,6 @@ class Arrays:
             fitted=next((s.fitted for s in self.solved if s.fitted is not None), None),
             quantity=self.setting.quantity,
         )
-
-    def _choices(self, more: Iterable[str]) -> Iterator[str]:
-        yield from (s.choice for s in self.solved)
-        yield from more
 
     def _anomaly(self) -> Array:
         """How far suspect and failed readings lie off the field that was finally found."""

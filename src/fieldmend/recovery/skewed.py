@@ -11,7 +11,7 @@ from fieldmend.field.holdout import Holdout
 from fieldmend.grid import Array
 from fieldmend.quantities import Kind, Quantity
 from fieldmend.quantities.power import PLAIN, Power
-from fieldmend.recovery.solving import Bounded, Solved, Solver
+from fieldmend.recovery.solving import Bounded, Company, Solved, Solver
 from fieldmend.recovery.windows import Window
 from fieldmend.recovery.witnesses import Witnesses
 
@@ -76,7 +76,7 @@ class OnScale:
         window: Window,
         known: Witnesses,
         level: Array,
-        company: Array | None = None,
+        company: Company = (),
     ) -> Solved:
         """The field at every node and slot of a window."""
         scale = self.scale

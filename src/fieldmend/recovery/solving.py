@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -54,18 +55,21 @@ class Solver(Protocol):
     """How the field of a window is found; a pure function, whatever it carries."""
 
     def __call__(
-        self, evidence: Array, window: Window, known: Witnesses, level: Array, company: Array | None
+        self, evidence: Array, window: Window, known: Witnesses, level: Array, company: Company
     ) -> Solved:
         """The field at every node and slot of a window.
 
         `level` is each node's usual distance from the network's median: a node that is silent in
-        this window, but not in others, is estimated by it. `company` are columns that are solved
-        along and left out of the result: other conditions.
+        this window, but not in others, is estimated by it. `company` are the other conditions
+        of the window.
         """
 
     def hidden(self, left: Array, window: Window, columns: Array) -> Bounded:
         """The field of some nodes from the readings that are left of them."""
 
+
+Company = Sequence[Array]
+"""Other conditions, each slots × nodes."""
 
 Bounded = tuple[Array, Array | None, Array | None]
 """Estimate, lower and upper end of its interval."""
@@ -83,7 +87,7 @@ class Afresh:
         window: Window,
         known: Witnesses,
         level: Array,
-        company: Array | None = None,
+        company: Company = (),
     ) -> Solved:
         """The field at every node and slot of a window."""
         heard: Array = np.asarray(~np.isnan(evidence).all(axis=0))
@@ -92,16 +96,15 @@ class Afresh:
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always", ConvergenceWarning)
             X = evidence if heard.all() else evidence[:, heard]
-            out = _decompose(X if company is None else np.hstack([X, company]), self.options, GAP)
-        own = X.shape[1]
+            out = _decompose(X, self.options, GAP, [other[:, heard] for other in company])
 
         def whole(part: Array) -> Array:
-            return _spread_out(np.asarray(part[:, :own], np.float64), heard, level)
+            return _spread_out(np.asarray(part, np.float64), heard, level)
 
         suspect = None
         if out.method in DECIDES:
             suspect = np.zeros(evidence.shape, dtype=np.bool_)
-            suspect[:, heard] = out.sparse[:, :own] != 0
+            suspect[:, heard] = out.sparse != 0
         return Solved(
             whole(out.estimate),
             None if out.lower is None else whole(out.lower),
@@ -112,9 +115,9 @@ class Afresh:
             out.gap,
             str(out.status),
             out.choice or "",
-            None if out.holdout is None else out.holdout.kept(out.holdout.columns < own),
+            out.holdout,
             tuple(str(w.message) for w in caught),
-            _fitted(out, heard) if company is None else None,
+            _fitted(out, heard),
         )
 
     def hidden(self, left: Array, window: Window, columns: Array) -> Bounded:
@@ -151,7 +154,7 @@ class ByModel:
         window: Window,
         known: Witnesses,
         level: Array,
-        company: Array | None = None,
+        company: Company = (),
     ) -> Solved:
         """The field at every node and slot of a window.
 
@@ -202,11 +205,6 @@ class ByModel:
         return out.beside(alone)
 
 
-def field_of(X: Array, options: Options) -> Array:
-    """The field of readings, solved as loosely as a hold-out may be."""
-    return np.asarray(_decompose(X, options, GAP_HIDDEN).estimate, np.float64)
-
-
 def suspicious(evidence: Array, solved: Solved) -> Array:
     """The method's own decision if it has one, else readings far off the field."""
     if solved.method == "line":
@@ -229,10 +227,12 @@ def typical_error(solved: Solved) -> float:
     return 1.4826 * float(np.median(errors))
 
 
-def _decompose(X: Array, options: Options, gap: float) -> Decomposition:
+def _decompose(X: Array, options: Options, gap: float, company: Company = ()) -> Decomposition:
     extra: dict[str, Any] = {"tol": gap} if options.method in CERTIFIED else {}
     if "level" in METHODS[options.method].options:
         extra |= {"level": options.level, "period": options.period or None}
+    if "companions" in METHODS[options.method].options and options.joint is not False:
+        extra |= {"companions": company, "joint": bool(options.joint)}
     given = {name: value for name, value in options.solving.items() if name != "period"}
     return decompose(X, method=options.method, seed=options.seed, **extra | given)
 

@@ -11,7 +11,6 @@ from fieldmend import faults
 from fieldmend.faults import Episode
 from fieldmend.grid import Array
 from fieldmend.quantities import Kind, Quantity, circle
-from fieldmend.recovery.joint import heard_columns
 from fieldmend.recovery.judging import flags, judgeable, outside, usual_distance
 from fieldmend.recovery.quantity import at_rest, on_its_scale
 from fieldmend.recovery.solving import Solved, Solver, suspicious, typical_error
@@ -26,8 +25,7 @@ LINEAR = Quantity(Kind.LINEAR)
 class Setting:
     """What holds in every window of a condition.
 
-    `level` is each node's usual distance from the network's median, `together` whether the other
-    conditions are solved along.
+    `level` is each node's usual distance from the network's median.
     """
 
     name: str
@@ -40,7 +38,6 @@ class Setting:
     level: Array
     solver: Solver
     quantity: Quantity = LINEAR
-    together: bool = False
 
     @property
     def limits(self) -> tuple[float, float] | None:
@@ -129,7 +126,7 @@ def recover_window(piece: Piece, setting: Setting) -> WindowResult:
     """
     given = evidence(piece, setting)
     believed = given.believed
-    company = heard_columns(others(piece, setting.options)) if setting.together else None
+    company = others(piece, setting.options)
     solved = setting.solver(believed, piece.window, setting.known, setting.level, company)
     seen = ~np.isnan(piece.readings)
     judged = judgeable(seen & ~given.failed, setting.known)

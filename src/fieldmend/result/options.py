@@ -35,7 +35,7 @@ class Options:
     seed: int = 0
     holdout: bool = True
     command: str = ""
-    joint: bool = False
+    joint: bool | None = None  # ask other conditions: where that helps, always, never
     kinds: Mapping[str, str] = field(default_factory=dict)  # condition → kind, as the user said
     period: tuple[int, ...] = ()  # slots in a day and a week, where slots divide them
     replace: str = "certain"
@@ -49,6 +49,11 @@ class Options:
         if self.method not in USABLE:
             raise InputError(
                 f"method {shown(self.method)!r} cannot recover", hint=f"Use {', '.join(USABLE)}"
+            )
+        if self.joint and self.method not in BOUNDED:
+            raise InputError(
+                f"joint: method {shown(self.method)!r} asks no other conditions",
+                hint="Method auto does; or leave joint out",
             )
         if not _number(self.level) or not 0 < self.level < 1:
             raise InputError(
