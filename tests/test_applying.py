@@ -11,7 +11,7 @@ import pytest
 
 import fieldmend as fm
 from fieldmend.grid import Grid
-from fieldmend.recovery import condition, modelling, solving, windows
+from fieldmend.recovery import modelling, solving, windows
 from fieldmend.recovery.stretches import stretches
 from fieldmend.result.states import State
 
