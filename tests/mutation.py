@@ -25,10 +25,10 @@ ROOT = Path(__file__).parents[1]
 NEAREST = {
     "core": ("test_prox", "test_loop", "test_engine", "test_problem", "test_refit",
              "test_solvers", "test_decomposition"),
-    "field": ("test_cycles", "test_filter", "test_modelfile", "test_fieldmodel", "test_states",
+    "field": ("test_cycles", "test_filter", "test_modelfile", "test_fieldmodel",
               "test_field", "properties/test_field_invariance"),
-    "recovery": ("test_windows", "test_recovery", "test_quantities", "bad/test_recovering",
-                 "properties/test_recovery"),
+    "recovery": ("test_windows", "test_states", "test_applying", "test_recovery",
+                 "test_quantities", "bad/test_recovering", "properties/test_recovery"),
     "faults": ("test_geo", "test_faults"),
     "diagnostics": ("test_diagnostics",),
     "metrics.py": ("test_metrics",),

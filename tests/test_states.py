@@ -9,7 +9,13 @@ from fieldmend.grid import Grid
 from fieldmend.recovery.filling import Given, emptied, replaced
 from fieldmend.recovery.runs import runs
 from fieldmend.recovery.service import service
+from fieldmend.report import contents
+from fieldmend.report.downsample import ABSENT, SEEN, Cells, state_cells
+from fieldmend.report.figures.curves import curve
+from fieldmend.report.figures.heatmaps import states
+from fieldmend.report.palette import TENTHS
 from fieldmend.result.states import Service, State
+from fieldmend.text import percent
 
 nan = np.nan
 
@@ -290,3 +296,33 @@ def test_a_reading_that_is_replaced_by_too_wide_an_interval_leaves_nothing():
     life = Service.throughout(2)
     emptied((estimate, lower, upper), observed, mask, life, Given(max_width=2.0))
     np.testing.assert_array_equal(np.isnan(estimate), [[True, False], [False, False]])
+
+
+# What the report says of it ----------------------------------------------------------------------
+
+
+def test_a_cell_without_a_sensor_is_no_loss():
+    flag = np.full((4, 2), 9, dtype=np.int8)
+    flag[:, 1] = 1
+    flag[3, 1] = 9
+    absent = np.zeros(flag.shape, dtype=bool)
+    absent[:2, 0] = absent[2, 1] = True
+    codes = state_cells(flag, Cells(2, 1), absent)
+    np.testing.assert_array_equal(codes, [[ABSENT, TENTHS], [SEEN, TENTHS]])
+    whole = state_cells(flag, Cells(4, 2), absent)
+    assert whole[0, 0] == 6  # three of five
+
+
+def test_the_report_tells_loss_from_absence(one):
+    np.testing.assert_array_equal(one.state_of(3), one.state[:, 3])
+    np.testing.assert_array_equal(one.state_of(9), one.state[:, 9])
+    rec = fm.recover(Grid.of(network()[1]), holdout=False)
+    drawing = states(rec, "value")
+    assert ("card", "no sensor in service") in drawing.legend
+    assert "without a sensor" in drawing.says
+    row = contents.table(rec.summary())["rows"][0]
+    places, readings = rec["value"].counts(), rec.summary()["conditions"]["value"]["readings"]
+    assert row["missing"] == percent(places["lost"] / (places["lost"] + readings))
+    said = contents.cards(rec.summary())
+    assert any(card["name"] == "without a sensor" for card in said)
+    assert "not in service in 1" in curve(rec, "value", 3).caption

@@ -133,7 +133,10 @@ def _places(conditions: dict[str, Any]) -> list[RenderableType]:
     if not rows:
         return []
     head = ["condition", "lost", "recovered", *(more[key] for key in shown_)]
-    return [*heading("Without a reading", "lost ones are recovered"), table(head, rows, left=(0,))]
+    return [
+        *heading("Recovered", "what was lost; nothing where there was no sensor"),
+        table(head, rows, left=(0,)),
+    ]
 
 
 def _holdout(conditions: dict[str, Any]) -> list[RenderableType]:

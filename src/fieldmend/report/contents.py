@@ -161,11 +161,12 @@ def table(summary: Summary) -> dict[str, Any]:
 
 def _row(name: str, one: Summary) -> dict[str, str]:
     unit, flags, holdout = one["unit"], one["flags"], one["holdout"]
+    lost = one["places"]["lost"]
     row = {
         "name": shown(name),
         "unit": shown(unit),
         "readings": count(one["readings"]),
-        "missing": percent(one["missing_share"]),
+        "missing": percent(lost / max(1, lost + one["readings"])),
         "suspect": count(flags["suspect"]),
         "fail": count(flags["fail"]) if flags["fail"] else "",
         "error": "", "line": "", "verdict": "", "wins": "", "covered": "",

@@ -12,8 +12,11 @@ from fieldmend.grid import Array
 from fieldmend.report.palette import TENTHS
 
 ROWS, COLUMNS, FEWEST = 1000, 720, 48
-SEEN, UNJUDGED, SUSPECT, FAIL = 0, TENTHS + 1, TENTHS + 2, TENTHS + 3
-"""Codes of a cell; 1 to `TENTHS`: so many tenths of its readings were lost, rounded up."""
+SEEN, UNJUDGED, SUSPECT, FAIL, ABSENT = 0, TENTHS + 1, TENTHS + 2, TENTHS + 3, TENTHS + 4
+"""Codes of a cell; 1 to `TENTHS`: so many tenths of its readings were lost, rounded up.
+
+A cell is `ABSENT` where there was no sensor in all of it.
+"""
 
 
 @dataclass(frozen=True)
@@ -78,11 +81,15 @@ def envelope(values: Array, most: int, pick: Callable[..., Array]) -> tuple[Arra
     return np.column_stack([first, last]).ravel(), np.repeat(found, 2)
 
 
-def state_cells(flag: Array, cells: Cells) -> Array:
-    """One code per cell, rows × columns: the worst state in it; lost readings by their share."""
-    lost = _blocks(np.add, (flag == Flag.MISSING).astype(np.int32), cells)
-    size = _blocks(np.add, np.ones(flag.shape, dtype=np.int32), cells)
-    codes = -(-lost * TENTHS // size)
+def state_cells(flag: Array, cells: Cells, absent: Array | None = None) -> Array:
+    """One code per cell, rows × columns: the worst state in it; lost readings by their share.
+
+    `absent` is True where there was no sensor; nothing is missing there.
+    """
+    gone = np.zeros(flag.shape, dtype=np.bool_) if absent is None else absent
+    lost = _blocks(np.add, ((flag == Flag.MISSING) & ~gone).astype(np.int32), cells)
+    size = _blocks(np.add, (~gone).astype(np.int32), cells)
+    codes = np.where(size > 0, -(-lost * TENTHS // np.maximum(size, 1)), ABSENT)
     for code, bad in ((UNJUDGED, Flag.NOT_EVALUATED), (SUSPECT, Flag.SUSPECT), (FAIL, Flag.FAIL)):
         there = _blocks(np.logical_or, flag == bad, cells)
         codes[there & (codes == SEEN) if code == UNJUDGED else there] = code

@@ -102,6 +102,11 @@ class Recovered:
         assert self.service is not None
         return self.service.states(~np.isnan(self.observed[rows]), rows.start or 0)
 
+    def state_of(self, node: int) -> Array:
+        """`state` of one node."""
+        assert self.service is not None
+        return self.service.of(node).states(~np.isnan(self.observed[:, [node]]))[:, 0]
+
     def counts(self) -> dict[str, int]:
         """Places by state; of the lost ones how many have an estimate; readings replaced.
 

@@ -42,6 +42,12 @@ class Service:
         nothing = np.zeros(0, dtype=np.int64)
         return cls(nothing, nothing, nothing, np.zeros(nodes, dtype=np.bool_))
 
+    def of(self, node: int) -> Service:
+        """The same for one node alone."""
+        own = self.node == node
+        nothing = np.zeros(np.count_nonzero(own), dtype=np.int64)
+        return Service(nothing, self.start[own], self.stop[own], self.never[node : node + 1])
+
     def states(self, read: Array, first: int = 0) -> Array:
         """States of the slots from `first` on, int8; `read` is True where a reading arrived.
 

@@ -14,6 +14,7 @@ from fieldmend.report.figures.canvas import Drawing, axis, frame, moments, time_
 from fieldmend.report.figures.neighbours import Neighbours, neighbours_of
 from fieldmend.report.palette import var
 from fieldmend.report.wording import label, plain, quantity, sentence
+from fieldmend.result.states import State
 from fieldmend.text import count, counted, listed, percent, shown, stretch
 
 if TYPE_CHECKING:
@@ -256,12 +257,14 @@ def _says(this: Node) -> str:
 
 def _counts(this: Node) -> str:
     flag = this.one.flag[:, this.index]
-    lost = int(np.count_nonzero(flag == Flag.MISSING))
+    state = this.one.state_of(this.index)
+    lost, absent = (int(np.count_nonzero(w)) for w in (state == State.LOST, state > State.LOST))
+    served = len(flag) - absent
     parts = ["no reading lost"]
     if lost:
-        parts = [
-            f"{count(lost)} of {counted(len(flag), 'slot')} lost ({percent(lost / len(flag))})"
-        ]
+        parts = [f"{count(lost)} of {counted(served, 'slot')} lost ({percent(lost / served)})"]
+    if absent:
+        parts.append(f"not in service in {counted(absent, 'slot')}")
     for code, meaning in ((3, "suspect"), (4, "outside the limits")):
         bad = int(np.count_nonzero(flag == code))
         if bad:

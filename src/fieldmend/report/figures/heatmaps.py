@@ -6,8 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from fieldmend.flags import Flag
 from fieldmend.grid import Grid
 from fieldmend.report.downsample import (
+    ABSENT,
     FAIL,
     SEEN,
     SUSPECT,
@@ -29,6 +31,7 @@ from fieldmend.report.figures.canvas import (
 )
 from fieldmend.report.palette import FIELD, TENTHS, var
 from fieldmend.report.wording import label, labels
+from fieldmend.result.states import State
 from fieldmend.text import count, counted, duration, measure, percent, shown, slot_length
 
 if TYPE_CHECKING:
@@ -37,14 +40,15 @@ if TYPE_CHECKING:
     from fieldmend.result.result import Result
 
 CELLS = 150_000
-TOKENS = ("seen", *(f"lost-{i}" for i in range(1, TENTHS + 1)), "unjudged", "suspect", "fail")
+LOST = tuple(f"lost-{i}" for i in range(1, TENTHS + 1))
+TOKENS = ("seen", *LOST, "unjudged", "suspect", "fail", "card")  # the last: no sensor, no colour
 
 
 def states(recovery: Result, condition: str, cells: int = CELLS) -> Drawing:
     """Which readings were seen, lost and recovered, suspect, failed."""
     one, grid = recovery.conditions[condition], recovery.grid
     size = Cells.within(grid.shape, cells)
-    codes = state_cells(one.flag, size)
+    codes = state_cells(one.flag, size, one.state > State.LOST)
     steps = [[i / len(TOKENS), var(t)] for i, t in enumerate(TOKENS)]
     ends = [[(i + 1) / len(TOKENS), var(t)] for i, t in enumerate(TOKENS)]
     trace = {
@@ -96,8 +100,8 @@ def values(recovery: Result, condition: str, cells: int = CELLS) -> Drawing | No
         _layout(grid, size),
         f"Heat map of {shown(one.name)} at every node over time, gaps filled; 99 % of its "
         f"cells lie between {span}.",
-        f"{shown(one.name)}, filled: the reading where it is trusted, else the estimate. "
-        f"{_cell(grid, size)}" + ("" if size.single else " Its mean is shown.")
+        f"{shown(one.name)}, filled: the reading, or the estimate where it is lost or certainly "
+        f"false. {_cell(grid, size)}" + ("" if size.single else " Its mean is shown.")
         + " Colours end at the lowest and highest half percent.",
     )  # fmt: skip
 
@@ -141,7 +145,7 @@ def _words(size: Cells) -> tuple[str, ...]:
     else:
         lost = [f"up to {tenth * 10} % lost, recovered" for tenth in range(1, TENTHS)]
         lost.append("over 90 % lost, recovered")
-    return ("seen", *lost, "seen, not judged", "suspect", "outside the limits")
+    return ("seen", *lost, "seen, not judged", "suspect", "outside the limits", "no sensor")
 
 
 def _legend(codes: Array, size: Cells) -> tuple[tuple[str, str], ...]:
@@ -159,20 +163,26 @@ def _legend(codes: Array, size: Cells) -> tuple[tuple[str, str], ...]:
         ("unjudged", "seen, too little around it to judge", UNJUDGED in there),
         ("suspect", "suspect", SUSPECT in there),
         ("fail", "outside the limits", FAIL in there),
+        ("card", "no sensor in service", ABSENT in there),
     ]
     return tuple((token, meaning) for token, meaning, wanted in rows if wanted)
 
 
 def _states_in_words(one: Recovered) -> str:
-    total = one.flag.size
+    state, total = one.state, one.flag.size
+    shares = (
+        (one.flag == Flag.PASS, "seen"),
+        (state == State.LOST, "lost and recovered"),
+        (state > State.LOST, "without a sensor"),
+        (one.flag == Flag.NOT_EVALUATED, "not judged"),
+        (one.flag == Flag.SUSPECT, "suspect"),
+        (one.flag == Flag.FAIL, "outside the limits"),
+    )
     parts = [
-        f"{percent(np.count_nonzero(one.flag == flag) / total)} {meaning}"
-        for flag, meaning in (
-            (1, "seen"), (9, "lost and recovered"), (2, "not judged"), (3, "suspect"),
-            (4, "outside the limits"),
-        )
-        if (one.flag == flag).any()
-    ]  # fmt: skip
+        f"{percent(np.count_nonzero(where) / total)} {meaning}"
+        for where, meaning in shares
+        if where.any()
+    ]
     return (
         f"Heat map of the state of {shown(one.name)} readings, nodes by time: {', '.join(parts)}."
     )
