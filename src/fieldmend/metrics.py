@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from fieldmend.core.line import lines
 from fieldmend.diagnostics import gap_at
 
 FloatArray = NDArray[np.float64]
@@ -159,10 +160,8 @@ def interpolate(readings: FloatArray) -> FloatArray:
     seen = ~np.isnan(given)
     if given.ndim != 2 or not seen.any() or np.isinf(given).any():
         raise ValueError("readings must be slots × nodes, finite or NaN, with at least one reading")
-    slot = np.arange(given.shape[0])
     heard = seen.any(axis=0)
-    for n in np.flatnonzero(heard & ~seen.all(axis=0)):
-        given[:, n] = np.interp(slot, slot[seen[:, n]], given[seen[:, n], n])
+    given = np.ascontiguousarray(lines(given.T, seen.T).T)
     if not heard.all():
         given[:, ~heard] = np.median(given[:, heard], axis=1, keepdims=True)
     return given

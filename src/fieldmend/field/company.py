@@ -11,9 +11,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from fieldmend.core.line import lines
 from fieldmend.core.prox import Array, Mask
 from fieldmend.field.jumps import Index
-from fieldmend.field.lean import lines
 
 _MOST = 3  # conditions asked: those that go most with the one in question
 _FEWEST = 20  # lost entries whose company was heard

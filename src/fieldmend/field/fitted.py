@@ -11,13 +11,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fieldmend.core.engine import blocks
+from fieldmend.core.line import lines
 from fieldmend.core.loop import Tell, silent
 from fieldmend.core.problem import LowRank, Scaling
 from fieldmend.core.prox import Array, Mask
 from fieldmend.field.company import Companions
 from fieldmend.field.holdout import Calibration, distances, remoteness
 from fieldmend.field.honest import Bounds, Honest, Together
-from fieldmend.field.lean import lines
 from fieldmend.field.model import Data, Field, estimate, follow
 from fieldmend.field.record import Record, View
 from fieldmend.field.screens import Screen

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fieldmend.core.prox import Array, Mask
+from fieldmend.core.prox import Array
 from fieldmend.field.jumps import Index
 
 _EDGES = (0.75, 2.0, 8.0, 30.0)  # of remoteness
@@ -94,13 +94,3 @@ def _weight(error: Array, towards: Array, run: Index) -> float:
     doubt = float(np.sqrt(((gains - gains.mean()) ** 2).sum()))
     sure = float(gain.sum()) / doubt if doubt > 0 else 0.0
     return best * (1.0 - 1.0 / sure**2) if sure > _SURE else 0.0
-
-
-def lines(readings: Array, used: Mask) -> Array:
-    """A straight line between each node's own readings, nodes × slots; NaN without any."""
-    slots = np.arange(used.shape[1])
-    out = np.full(readings.shape, np.nan)
-    for n, seen in enumerate(used):
-        if seen.any():
-            out[n] = np.interp(slots, slots[seen], readings[n, seen])
-    return out

@@ -6,9 +6,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from fieldmend.core.line import lines
 from fieldmend.core.prox import Array, Mask
 from fieldmend.field.holdout import Index, distances, remoteness
-from fieldmend.field.lean import lines
 from fieldmend.field.model import Data, Field, estimate, improve, update_factors
 from fieldmend.field.second import Second
 
