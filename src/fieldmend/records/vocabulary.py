@@ -9,7 +9,8 @@ NODE = (
     "entity_id thing"
 ).split()
 TIME = (
-    "timestamp time ts datetime date _time phenomenontime resulttime last_changed obs_time"
+    "timestamp time ts datetime date _time phenomenontime resulttime last_changed obs_time "
+    "created_at received_at measured_at observed_at date_time timestamp_utc time_utc"
 ).split()
 PLACE = {
     "lat": "lat", "latitude": "lat", "lon": "lon", "lng": "lon", "longitude": "lon",

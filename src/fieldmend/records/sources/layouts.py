@@ -1,12 +1,12 @@
-"""Layouts that have rules of their own: IntelLab, NDBC, ERDDAP, TOA5, InfluxDB."""
+"""Text layouts with rules of their own: a table. To add one, write its rule and add a row."""
 
-import csv
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 
+from fieldmend.records.sources import influx, loggers
 from fieldmend.records.sources.dialect import BLANKS, Dialect, decimal_mark, split
+from fieldmend.records.sources.layout import Layout
 from fieldmend.records.sources.text import Text
 from fieldmend.records.vocabulary import TIME
 
@@ -23,29 +23,13 @@ NDBC_MISSING = {
 }
 
 
-@dataclass(frozen=True)
-class Layout:
-    """A file's dialect, with what its layout knows beyond the columns."""
-
-    name: str
-    dialect: Dialect
-    units: dict[str, str] = field(default_factory=dict)
-    node: str | None = None
-    missing: dict[str, tuple[float, ...]] = field(default_factory=dict)
-    time: tuple[str, ...] = ()
-    utc: bool = False
-    """Times in parts are UTC."""
-    line_column: bool = False
-    """The first column holds the line in the file handed in."""
-
-
 def recognise(text: Text, work: Path) -> Layout | None:
     """The layout of a text file, or None for a plain one."""
     lines = text.head
     body = [line for line in lines if line.strip()]
     if not body:
         return None
-    for rule in (_toa5, _influx, _ndbc, _intellab, _mote_places, _erddap):
+    for _, rule in LAYOUTS:
         layout = rule(text, body, work)
         if layout is not None:
             return layout
@@ -113,46 +97,19 @@ def _erddap(text: Text, body: Sequence[str], work: Path) -> Layout | None:
     return Layout("ERDDAP", Dialect(",", header, skip, decimal_mark(rows, ",")), units)
 
 
-def _influx(text: Text, body: Sequence[str], work: Path) -> Layout | None:
-    if not body[0].lstrip("﻿").startswith(("#group", "#datatype", "#default")):
-        return None
-    header = _influx_names(text)
-    out = work / f"influx-{len(list(work.iterdir()))}"
-    _flatten_influx(text, header, out)
-    text.path, text.encoding, text.rewrite, text.quotes = out, "utf-8", False, True
-    return Layout("InfluxDB annotated CSV", Dialect(",", ("", *header), 1), line_column=True)
-
-
-def _influx_rows(text: Text) -> "list[tuple[int, list[str]]]":
-    with text.path.open("r", encoding=text.encoding, errors="replace", newline="") as file:
-        reader = csv.reader(file)
-        return [(reader.line_num, row) for row in reader]
-
-
-def _influx_names(text: Text) -> list[str]:
-    names: dict[str, None] = {}
-    after = True
-    for _, row in _influx_rows(text):
-        if not row or row[0].startswith("#"):
-            after = True
-        elif after:
-            names.update(dict.fromkeys(row[1:]))
-            after = False
-    return [name for name in names if name not in ("", "result", "table", "_start", "_stop")]
-
-
-def _flatten_influx(text: Text, names: Sequence[str], out: Path) -> None:
-    """One header for all of its tables, the line each row came from in front."""
-    header: list[str] | None = None
-    with out.open("w", encoding="utf-8", errors="surrogateescape", newline="") as target:
-        writer = csv.writer(target, lineterminator="\n")
-        writer.writerow(["line", *names])
-        for line, row in _influx_rows(text):
-            if not row or row[0].startswith("#"):
-                header = None
-            elif header is None:
-                header = row
-            else:
-                cells = dict(zip(header, row, strict=False))
-                extra = [""] * (len(row) > len(header) or len(row) < len(header))
-                writer.writerow([line, *(cells.get(name, "") for name in names), *extra])
+LAYOUTS = (
+    ("Campbell TOA5", _toa5),
+    ("InfluxDB annotated CSV", influx.annotated),
+    ("NDBC standard text", _ndbc),
+    ("IntelLab", _intellab),
+    ("positions", _mote_places),
+    ("ERDDAP", _erddap),
+    ("HOBO", loggers.hobo),
+    ("Davis WeatherLink", loggers.davis),
+    ("Météo-France", loggers.meteo_france),
+    ("ThingSpeak", loggers.thingspeak),
+    ("Netatmo", loggers.netatmo),
+    ("TAO", loggers.tao),
+    ("InfluxDB line protocol", influx.line_protocol),
+)
+"""What a layout is called, and the rule that knows it. The first that does has it."""

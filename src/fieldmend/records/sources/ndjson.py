@@ -14,7 +14,9 @@ if TYPE_CHECKING:
     import duckdb
 
 
-def stage(found: Text, con: "duckdb.DuckDBPyConnection", work: Path) -> Stage:
+def stage(
+    found: Text, con: "duckdb.DuckDBPyConnection", work: Path, words: str = "NDJSON"
+) -> Stage:
     """One object per line, each line read as text so that a bad one can be named."""
     found = text.rewritten(found, "\x01", 1, work) if found.rewrite else found
     raw = (
@@ -51,7 +53,8 @@ def stage(found: Text, con: "duckdb.DuckDBPyConnection", work: Path) -> Stage:
         f"(SELECT {cells}, {bad} FROM {sound})",
         params | pointers,
         kinds=["text"] * len(names),
-        words="NDJSON",
+        words=words,
+        json=True,
         text=found,
         warnings=found.warnings,
     )

@@ -9,7 +9,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fieldmend.errors import InputError
-from fieldmend.records.sources import formats, layouts, ndjson, separated, text
+from fieldmend.records.sources import (
+    formats,
+    layouts,
+    ndjson,
+    platforms,
+    separated,
+    text,
+)
 from fieldmend.records.sources.dialect import decide, headerless
 from fieldmend.records.sources.stage import Chosen, Stage
 from fieldmend.records.vocabulary import KNOWN
@@ -110,11 +117,10 @@ def _text(  # noqa: PLR0917 - one call, what it needs
     if not any(line.strip("\ufeff \t") for line in found.head):
         raise InputError("no records in it: blank lines only", file=name)
     first = next(line for line in found.head if line.strip("\ufeff \t")).lstrip("\ufeff \t")
-    if (
-        first.startswith("{")
-        or Path(name.removesuffix(".gz").removesuffix(".zst")).suffix in NDJSON
-    ):
-        return ndjson.stage(found, con, work)
+    plain = Path(name.removesuffix(".gz").removesuffix(".zst")).suffix.lower()
+    if first.startswith(("{", "[{", "[[{", "[\n")) or first.strip() == "[" or plain in NDJSON:
+        platform = platforms.flattened(found, work)
+        return ndjson.stage(found, con, work, platform or "NDJSON")
     if chosen.columns is not None:
         dialect = headerless(found.head, chosen.columns, known=KNOWN, file=name)
         return separated.stage(found, dialect, None, work)

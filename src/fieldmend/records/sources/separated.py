@@ -2,13 +2,14 @@
 
 from pathlib import Path
 
-from fieldmend.records.sources import layouts, text
+from fieldmend.records.sources import text
 from fieldmend.records.sources.dialect import BLANKS, Dialect
+from fieldmend.records.sources.layout import Layout
 from fieldmend.records.sources.stage import SAMPLED, Stage, literal
 from fieldmend.records.sources.text import Text
 
 
-def stage(found: Text, dialect: Dialect, layout: "layouts.Layout | None", work: Path) -> Stage:
+def stage(found: Text, dialect: Dialect, layout: Layout | None, work: Path) -> Stage:
     """A text file of known dialect as a stage."""
     found = text.rewritten(found, dialect.delimiter, len(dialect.header), work)
     if found.path.parent == work:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fieldmend.records.sources import layouts
+from fieldmend.records.sources.layout import Layout
 from fieldmend.records.sources.text import Reject, Text
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ class Stage:
     decimal: str = "."
     sha256: str | None = None
     bytes: int | None = None
-    layout: layouts.Layout | None = None
+    layout: Layout | None = None
     text: Text | None = None
     skip: int = 0
     stem: str = ""
@@ -48,6 +48,8 @@ class Stage:
     notes: list[str] = field(default_factory=list)
     units: dict[str, str] = field(default_factory=dict)
     places: dict[str, dict[str, float]] = field(default_factory=dict)
+    json: bool = False
+    """Lines that are no object have `broken` set."""
     asked: bool = False
     """The source has answered the query itself."""
     close: Callable[[], None] = lambda: None

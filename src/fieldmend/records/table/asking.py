@@ -62,7 +62,7 @@ def _answer(stage: Stage, query: str, con: "duckdb.DuckDBPyConnection") -> None:
     names = [row[0] for row in described]
     picked = ", ".join(f"{quoted(name)} AS c{i}" for i, name in enumerate(names))
     stage.names, stage.relation, stage.params = names, f"(SELECT {picked} FROM {table})", {}
-    stage.text, stage.skip, stage.decimal = None, 0, "."
+    stage.text, stage.skip, stage.decimal, stage.json = None, 0, ".", False
     if stage.layout is not None:
         time = stage.layout.time if set(stage.layout.time) <= set(names) else ()
         stage.layout = replace(stage.layout, line_column=False, time=time)

@@ -45,6 +45,10 @@ FORMATS = {
         d + hours for d in ("%Y-%m-%d", "%Y/%m/%d") for hours in (" %I:%M %p", " %I:%M:%S %p")
     ),
     "dots": tuple("%d.%m.%Y" + hours for hours in _HOURS),
+    "month first, short": tuple("%m/%d/%y" + hours for hours in _HOURS),
+    "day first, short": tuple(d + hours for d in ("%d/%m/%y", "%d.%m.%y") for hours in _HOURS),
+    "compact hours": ("%Y%m%d%H",),
+    "compact and time": ("%Y%m%d %H%M", "%Y%m%d %H%M%S"),
     "day first": tuple(d + hours for d in ("%d/%m/%Y", "%d-%m-%Y") for hours in _HOURS),
     "month first": tuple(d + hours for d in ("%m/%d/%Y", "%m-%d-%Y") for hours in _HOURS),
 }
@@ -98,7 +102,7 @@ def text_sql(
     if kind == "iso":
         return _iso_sql(cell, shape_of(sampled), meanings)
     formats = ", ".join(f"'{f}'" for f in FORMATS[kind])
-    if kind in ("basic", "compact"):
+    if kind in ("basic", "compact", "compact hours", "compact and time"):
         stamp = f"CASE WHEN suffix({cell}, 'Z') THEN {ZONED} ELSE {NAIVE} END"
         return f"epoch_us(TRY_STRPTIME({cell}, [{formats}]))", stamp
     zone = abbreviations.zone_sql(cell)

@@ -116,7 +116,7 @@ def insert_sql(plan: Plan) -> tuple[str, dict[str, Any]]:
         inner += [f"{number_sql(stage, column)} AS n{v}", f"c{column} AS s{v}"]
     needs = {*roles.time, *roles.and_node, *(c for c in (roles.node,) if c is not None)}
     inner += [f"c{c}" for c in sorted(needs - set(plan.slots))]
-    inner += ["broken"] if stage.words == "NDJSON" else []
+    inner += ["broken"] if stage.json else []
     source = stage.relation or "batch"
     middle = (
         f"SELECT *, {micros} AS us, CAST({stamp} AS TINYINT) AS stamp "
@@ -193,7 +193,8 @@ def time_sql(plan: Plan) -> tuple[str, str, str]:
         " ".join((row[c] or "").strip() for c in roles.time) for row in stage.sample
         if all(c < len(row) and row[c] for c in roles.time)
     ]  # fmt: skip
-    form = clock.kind_of(sampled, stage.name)
+    layout = stage.layout
+    form = (layout.time_kind if layout else "") or clock.kind_of(sampled, stage.name)
     if len(cells) == 1 and kind in ("number", "integer") and form != "compact":
         micros, stamp = clock.number_sql(cells[0])
         return micros, stamp, f"CAST({cells[0]} AS VARCHAR)"
@@ -201,7 +202,12 @@ def time_sql(plan: Plan) -> tuple[str, str, str]:
         _bare(cell) if stage.kinds[c] == "text" else f"CAST({cell} AS VARCHAR)"
         for c, cell in zip(roles.time, cells, strict=True)
     )
+    # Davis writes 12:30a and 1:05p.
+    if form.endswith("short"):
+        written = f"regexp_replace({written}, '(\\d)\\s*([ap])m?$', '\\1 \\2m', 'i')"
     micros, stamp = clock.text_sql(form, "tx", sampled, plan.meanings)
+    if layout is not None and layout.offset is not None:
+        return f"{micros} - {layout.offset * 60_000_000}", str(clock.ZONED), written
     return micros, stamp, written
 
 
@@ -259,7 +265,7 @@ def _judged(plan: Plan, params: dict[str, Any], doubtful: str) -> str:
         "WHEN node IS NULL THEN 'n' || chr(31)",
         f"WHEN strlen(node) > {LONGEST_NODE} THEN 'N' || chr(31) || left(node, 64)",
     ]
-    if stage.words == "NDJSON":
+    if stage.json:
         cases.insert(0, "WHEN broken IS NOT NULL THEN 'j' || chr(31) || broken")
     if plan.zone:
         cases.append(f"WHEN {doubtful} THEN 'a' || chr(31) || left(tx, 64)")

@@ -38,6 +38,11 @@ def roles_of(
     stage.units = units | (layout.units if layout else {}) | stage.units
     if layout and layout.time and wanted.time is None:
         wanted = replace(wanted, time=layout.time)
+    if layout and layout.node_column and wanted.node is None:
+        wanted = replace(wanted, node=[layout.node_column])
+    if layout:
+        wanted = replace(wanted, missing=wanted.missing | layout.words)
+        stage.places = layout.places | stage.places
     # Nodes measure one quantity: columns of several units are the conditions of one station.
     if (layout and layout.node is not None) or len(set(stage.units.values())) > 1:
         wanted = replace(wanted, station=True)
@@ -102,7 +107,8 @@ def _declared(
     stage: Stage, slots: Mapping[int, int], names: Sequence[str], missing: Missing
 ) -> tuple[frozenset[str], dict[int, tuple[float, ...]]]:
     """Words and numbers that stand for no reading."""
-    words, numbers = set(MISSING), dict[int, tuple[float, ...]]()
+    words = set(MISSING) | (stage.layout.words if stage.layout else set())
+    numbers = dict[int, tuple[float, ...]]()
     for v in slots.values():
         given = missing.get(names[v], ()) if isinstance(missing, Mapping) else missing
         codes = [*(stage.layout.missing.get(names[v], ()) if stage.layout else ())]

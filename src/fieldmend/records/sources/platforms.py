@@ -1,0 +1,259 @@
+"""JSON of platforms: nested messages flattened to one object per line. A table, one row each.
+
+A file is one document (an object or an array) or one message per line. A line gives one line, so
+that line numbers stay; of a document they are the records' numbers.
+"""
+
+import json
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from fieldmend.errors import InputError
+from fieldmend.records.sources.text import Text
+
+LARGEST = 1 << 28  # bytes of one document; more is handed in line by line
+DEEP = 6  # levels that are flattened
+Row = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Platform:
+    """A kind of message or document."""
+
+    name: str
+    fits: Callable[[Any], bool]
+    rows: Callable[[Any], Iterator[Row]]
+    """Of a message: one row, empty if it carries no reading."""
+
+
+def flattened(text: Text, work: Path) -> str:
+    """Rewrite a file of a known platform as plain NDJSON; the platform's name, or an empty one."""
+    first = _parsed(next((line for line in text.head if line.strip("\ufeff \t")), ""))
+    if isinstance(first, Mapping) and len([line for line in text.head if line.strip()]) > 1:
+        return _lines(text, first, work)
+    opening = "".join(text.head[:3]).lstrip("\ufeff \t")[:1]
+    if opening not in ("{", "["):
+        return ""
+    return _document(text, work)
+
+
+def _parsed(line: str) -> Any:
+    try:
+        return json.loads(line.lstrip("\ufeff"))
+    except (ValueError, RecursionError):
+        return None
+
+
+def _lines(text: Text, first: Any, work: Path) -> str:
+    platform = next((one for one in PLATFORMS if one.fits(first)), None)
+    if platform is None:
+        return ""
+    with _source(text) as file:
+        _write(text, work, (_row(platform, line) for line in file))
+    return platform.name
+
+
+def _row(platform: Platform, line: str) -> str:
+    message = _parsed(line)
+    if not isinstance(message, Mapping):
+        return line.rstrip("\r\n")
+    return json.dumps(next(platform.rows(message), {}) if platform.fits(message) else {})
+
+
+def _document(text: Text, work: Path) -> str:
+    if text.path.stat().st_size > LARGEST:
+        raise InputError(
+            f"one JSON document of over {LARGEST >> 20} MB", file=text.name,
+            hint="Write one object per line",
+        )  # fmt: skip
+    with _source(text) as file:
+        try:
+            found = json.load(file)
+        except (ValueError, RecursionError):
+            return ""
+    platform = next((one for one in PLATFORMS if one.fits(found)), None)
+    if platform is not None:
+        rows = list(platform.rows(found))
+        name = platform.name
+    else:
+        rows, name = _plain(found), "JSON"
+    if not rows:
+        return ""
+    _write(text, work, (json.dumps(row) for row in rows))
+    return name
+
+
+def _source(text: Text) -> Any:
+    return text.path.open("r", encoding=text.encoding, errors="replace")
+
+
+def _write(text: Text, work: Path, lines: Iterator[str]) -> None:
+    out = work / f"json-{len(list(work.iterdir()))}"
+    with out.open("w", encoding="utf-8", errors="surrogateescape", newline="\n") as target:
+        target.writelines(line + "\n" for line in lines)
+    text.path, text.encoding, text.rewrite = out, "utf-8", False
+    with out.open("r", encoding="utf-8", errors="replace") as file:
+        text.head = [line.rstrip("\n") for _, line in zip(range(1000), file, strict=False)]
+
+
+def _plain(found: Any) -> list[Row]:
+    """An array of objects, or the one such array of an object."""
+    if isinstance(found, Mapping):
+        arrays = [v for v in found.values() if isinstance(v, list) and v]
+        objects = [v for v in arrays if isinstance(v[0], Mapping)]
+        found = objects[0] if len(objects) == 1 else []
+    rows = [row for row in found if isinstance(row, Mapping)] if isinstance(found, list) else []
+    # An object in its place keeps the numbers of the others.
+    return [dict(row) if isinstance(row, Mapping) else {} for row in found] if rows else []
+
+
+def at(message: Any, *path: str | int) -> Any:
+    """What lies at a path; None if it ends before.
+
+    Examples
+    --------
+    >>> at({"a": [{"b": 1}]}, "a", 0, "b"), at({"a": 1}, "a", "b")
+    (1, None)
+    """
+    for key in path:
+        if isinstance(message, Mapping) and isinstance(key, str):
+            message = message.get(key)
+        elif isinstance(message, list) and isinstance(key, int) and len(message) > key:
+            message = message[key]
+        else:
+            return None
+    return message
+
+
+def numbers(payload: Any, name: str = "", depth: int = 0) -> Row:
+    """The numbers of a payload, nested names joined by points.
+
+    Examples
+    --------
+    >>> numbers({"t": 1.5, "soil": {"wet": 2}, "ok": True, "note": "x"})
+    {'t': 1.5, 'soil.wet': 2}
+    """
+    if isinstance(payload, bool) or payload is None or depth > DEEP:
+        return {}
+    if isinstance(payload, int | float):
+        return {name: payload}
+    if isinstance(payload, Mapping):
+        out: Row = {}
+        for key, value in payload.items():
+            out |= numbers(value, f"{name}.{key}" if name else str(key), depth + 1)
+        return out
+    return {}
+
+
+def _things_stack(message: Any) -> Iterator[Row]:
+    message = message.get("result", message)
+    uplink = message.get("uplink_message")
+    row = numbers(at(uplink, "decoded_payload"))
+    if row:
+        place = at(uplink, "locations", "user") or {}
+        ids = message["end_device_ids"]
+        yield {
+            "node": ids.get("device_id") or ids.get("dev_eui"),
+            "time": at(uplink, "received_at") or message.get("received_at"),
+            **(
+                {"lat": place["latitude"], "lon": place["longitude"]} if "latitude" in place else {}
+            ),
+            **row,
+        }
+
+
+def _chirpstack(message: Any) -> Iterator[Row]:
+    payload = message.get("object")
+    if payload is None and isinstance(message.get("objectJSON"), str):
+        payload = _parsed(message["objectJSON"])
+    row = numbers(payload)
+    if row:
+        yield {
+            "node": at(message, "deviceInfo", "deviceName") or message.get("deviceName")
+            or at(message, "deviceInfo", "devEui") or message.get("devEUI"),
+            "time": message.get("time") or at(message, "rxInfo", 0, "time")
+            or message.get("publishedAt"),
+            **row,
+        }  # fmt: skip
+
+
+def _thingspeak(found: Any) -> Iterator[Row]:
+    channel = found["channel"]
+    for feed in found["feeds"]:
+        row: Row = {
+            "node": channel.get("name") or str(channel.get("id")),
+            "time": at(feed, "created_at"),
+        }
+        for i in range(1, 9):
+            name = channel.get(f"field{i}")
+            if name:
+                row[str(name)] = at(feed, f"field{i}")
+        yield row
+
+
+def _sensor_things(found: Any) -> Iterator[Row]:
+    for one in found["value"]:
+        if "Observations" in one:  # datastreams with their observations
+            for observation in one["Observations"]:
+                yield _observation(observation, one)
+        else:
+            yield _observation(one, one.get("Datastream") or {})
+
+
+def _observation(observation: Any, stream: Any) -> Row:
+    time = str(at(observation, "phenomenonTime") or at(observation, "resultTime") or "")
+    thing = at(stream, "Thing", "name") or stream.get("name") or stream.get("@iot.id")
+    return {
+        "node": str(thing or "thing"),
+        "time": time.split("/")[0],
+        "variable": at(stream, "ObservedProperty", "name") or "result",
+        "value": at(observation, "result"),
+        "unit": at(stream, "unitOfMeasurement", "symbol") or "",
+    }
+
+
+def _is_history(found: Any) -> bool:
+    return isinstance(at(found, 0, 0), Mapping) and "state" in found[0][0]
+
+
+def _home_assistant(found: Any) -> Iterator[Row]:
+    for states in found:
+        entity: Any = None
+        attributes: Any = {}
+        for state in states if isinstance(states, list) else ():
+            entity = at(state, "entity_id") or entity  # a minimal response names it once
+            attributes = at(state, "attributes") or attributes
+            unit = at(attributes, "unit_of_measurement")
+            if unit:
+                yield {
+                    "node": entity,
+                    "time": at(state, "last_changed") or at(state, "last_updated"),
+                    "variable": at(attributes, "device_class") or "state",
+                    "value": at(state, "state"),
+                    "unit": unit,
+                }
+
+
+def _is_sensor_things(found: Any) -> bool:
+    first = at(found, "value", 0)
+    return isinstance(first, Mapping) and bool({"phenomenonTime", "Observations"} & first.keys())
+
+
+PLATFORMS = (
+    Platform(
+        "The Things Stack",
+        lambda m: isinstance(at(m, "end_device_ids") or at(m, "result", "end_device_ids"), Mapping),
+        _things_stack,
+    ),
+    Platform(
+        "ChirpStack",
+        lambda m: isinstance(at(m, "deviceInfo"), Mapping) or at(m, "devEUI") is not None,
+        _chirpstack,
+    ),
+    Platform("ThingSpeak", lambda m: isinstance(at(m, "feeds"), list) and isinstance(
+        at(m, "channel"), Mapping), _thingspeak),
+    Platform("SensorThings", _is_sensor_things, _sensor_things),
+    Platform("Home Assistant", _is_history, _home_assistant),
+)  # fmt: skip

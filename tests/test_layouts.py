@@ -1,0 +1,297 @@
+"""Files as loggers and platforms write them: each layout with a file made for it.
+
+A case: the layout's name, a file's name and text, its nodes, the readings of each condition in
+order of time (of the first node), the first time, and units.
+"""
+
+import json
+from dataclasses import dataclass, field
+
+import numpy as np
+import pytest
+
+import fieldmend as fm
+from fieldmend.records.sources.layouts import LAYOUTS
+from fieldmend.records.sources.platforms import PLATFORMS
+
+NAN = float("nan")
+
+
+@dataclass(frozen=True)
+class Case:
+    layout: str
+    file: str
+    text: str
+    nodes: tuple[str, ...]
+    readings: dict
+    first: str
+    units: dict = field(default_factory=dict)
+    places: dict | None = None
+    set_aside: int = 0
+
+
+def lines(*rows):
+    return "".join(row + "\n" for row in rows)
+
+
+def ndjson(*rows):
+    return lines(*(json.dumps(row) for row in rows))
+
+
+TOA5 = Case(
+    "Campbell TOA5", "mast.dat",
+    lines('"TOA5","Mast7","CR1000","1234","CR1000.Std.27","CPU:x.CR1","5","Table1"',
+          '"TIMESTAMP","RECORD","AirTC_Avg","RH"', '"TS","RN","Deg C","%"', '"","","Avg","Smp"',
+          '"2024-01-01 00:00:00",1,20.5,40', '"2024-01-01 00:10:00",2,"NAN",41'),
+    ("Mast7",), {"AirTC_Avg": [20.5, NAN], "RH": [40, 41]}, "2024-01-01T00:00",
+    {"AirTC_Avg": "Deg C", "RH": "%"},
+)  # fmt: skip
+HOBO = Case(
+    "HOBO", "greenhouse.csv",
+    lines('"Plot Title: Greenhouse 3"',
+          '"#","Date Time, GMT-05:00","Temp, °C (LGR S/N: 20456789, SEN S/N: 20456789, LBL: Air)",'
+          '"RH, % (LGR S/N: 20456789, SEN S/N: 20456789)","Coupler Attached (LGR S/N: 20456789)",'
+          '"End Of File (LGR S/N: 20456789)"',
+          "1,06/05/23 11:50:00 AM,24.5,55.1,,", "2,06/05/23 12:00:00 PM,24.6,55.2,,",
+          "3,06/05/23 12:10:00 PM,,,Logged,Logged"),
+    ("Greenhouse 3",), {"Air": [24.5, 24.6], "RH": [55.1, 55.2]}, "2023-06-05T16:50",
+    {"Air": "°C", "RH": "%"},
+)  # fmt: skip
+HOBO_DAYS = Case(
+    "HOBO", "probe.csv",
+    lines('"Date Time, GMT+02:00";"Temp, °C (LGR S/N: 9988)"', "2023-06-15 12:00:00;24,5",
+          "2023-06-15 12:10:00;24,6"),
+    ("9988",), {"Temp": [24.5, 24.6]}, "2023-06-15T10:00", {"Temp": "°C"},
+)  # fmt: skip
+DAVIS = Case(
+    "Davis WeatherLink", "roof.txt",
+    lines("\t\tTemp\tHi\tOut", "Date\tTime\tOut\tTemp\tHum", "13/06/23\t11:30p\t15.2\t15.4\t80",
+          "14/06/23\t12:00a\t---\t15.1\t81", "14/06/23\t12:30a\t14.8\t15.0\t82"),
+    ("roof",), {"Temp Out": [15.2, NAN, 14.8], "Hi Temp": [15.4, 15.1, 15.0], "Out Hum": [80, 81, 82]},
+    "2023-06-13T23:30",
+)  # fmt: skip
+DAVIS_WEB = Case(
+    "Davis WeatherLink", "export.csv",
+    lines('"North roof"', '"Date & Time","Temp - °C","Hum - %"', '"6/13/23 11:30 PM","15.2","80"',
+          '"6/14/23 12:00 AM","--","81"'),
+    ("North roof",), {"Temp": [15.2, NAN], "Hum": [80, 81]}, "2023-06-13T23:30",
+    {"Temp": "°C", "Hum": "%"},
+)  # fmt: skip
+SYNOP = Case(
+    "Météo-France", "synop.202401.csv",
+    lines("numer_sta;date;pmer;t;u;rr24;", "07005;20240101000000;100910;281.25;88;mq;",
+          "07015;20240101000000;100950;280.15;90;mq;", "07005;20240101030000;mq;280.95;89;mq;"),
+    ("07005", "07015"), {"t": [281.25, 280.95], "pmer": [100910, NAN]}, "2024-01-01T00:00",
+    {"t": "K", "pmer": "Pa"},
+)  # fmt: skip
+HOURLY = Case(
+    "Météo-France", "H_38_2024.csv",
+    lines("NUM_POSTE;NOM_USUEL;LAT;LON;ALTI;AAAAMMJJHH;RR1;QRR1;T;QT",
+          "38185001;GRENOBLE;45.1;5.7;212;2024010100;0.0;1;3.5;1",
+          "38185001;GRENOBLE;45.1;5.7;212;2024010101;0.2;1;;9",
+          "38565001;VILLARD;45.0;5.5;1050;2024010100;0.4;1;-1.5;1"),
+    ("38185001", "38565001"), {"T": [3.5, NAN], "RR1": [0.0, 0.2]}, "2024-01-01T00:00",
+    places={"38185001": {"lat": 45.1, "lon": 5.7, "elevation": 212.0},
+            "38565001": {"lat": 45.0, "lon": 5.5, "elevation": 1050.0}},
+)  # fmt: skip
+NDBC = Case(
+    "NDBC standard text", "46042h2013.txt",
+    lines("#YY  MM DD hh mm WDIR WSPD PRES", "#yr  mo dy hr mn degT m/s  hPa",
+          "2013 05 01 00 50  99  5.1 1013.5", "2013 05 01 01 50 999 99.0 9999.0"),
+    ("46042",), {"WDIR": [99, NAN], "WSPD": [5.1, NAN]}, "2013-05-01T00:50", {"PRES": "hPa"},
+)  # fmt: skip
+THINGSPEAK = Case(
+    "ThingSpeak", "feeds.csv",
+    lines("created_at,entry_id,field1,field2,latitude,longitude,elevation,status",
+          "2024-01-01 00:00:00 UTC,1,20.5,40,,,,", "2024-01-01 00:10:00 UTC,2,20.6,,,,,"),
+    ("feeds",), {"field1": [20.5, 20.6], "field2": [40, NAN]}, "2024-01-01T00:00",
+)  # fmt: skip
+THINGSPEAK_JSON = Case(
+    "ThingSpeak", "feeds.json",
+    json.dumps({"channel": {"id": 9, "name": "Roof", "field1": "Temperature", "field2": "Humidity"},
+                "feeds": [{"created_at": "2024-01-01T00:00:00Z", "entry_id": 1, "field1": "20.5", "field2": "40"},
+                          {"created_at": "2024-01-01T00:10:00Z", "entry_id": 2, "field1": "20.6", "field2": None}]},
+               indent=1),
+    ("Roof",), {"Temperature": [20.5, 20.6], "Humidity": [40, NAN]}, "2024-01-01T00:00",
+)  # fmt: skip
+LINE_PROTOCOL = Case(
+    "InfluxDB line protocol", "export.lp",
+    lines("# exported", r"air,sensor=hall\ 1,house=north temperature=20.5,n=4i 1704067200000000000",
+          'air,sensor=yard,house=north temperature=3.5,n=5i,note="a, b = c" 1704067200000000000',
+          r"air,sensor=hall\ 1,house=north temperature=20.6,n=6i 1704067800000000000",
+          "air,sensor=yard,house=north temperature=3.6,n=7i 1704067800000000000",
+          "air,sensor=yard temperature=3.6 soon"),
+    ("hall 1", "yard"), {"temperature": [20.5, 20.6], "n": [4, 6]}, "2024-01-01T00:00", set_aside=1,
+)  # fmt: skip
+ANNOTATED = Case(
+    "InfluxDB annotated CSV", "export.csv",
+    lines("#group,false,false,false,false,true,true",
+          "#datatype,string,long,dateTime:RFC3339,double,string,string", "#default,_result,,,,,",
+          ",result,table,_time,_value,host,_field", ",,1,2024-01-01T00:00:00Z,40,a,humidity",
+          ",,1,2024-01-01T00:10:00Z,41,a,humidity"),
+    ("a",), {"humidity": [40, 41]}, "2024-01-01T00:00",
+)  # fmt: skip
+
+
+def uplink(device, time, **payload):
+    return {
+        "end_device_ids": {"device_id": device, "dev_eui": "70B3D5"},
+        "received_at": time,
+        "uplink_message": {"f_port": 2, "decoded_payload": payload, "received_at": time,
+                           "locations": {"user": {"latitude": 48.5, "longitude": 9.2}}},
+    }  # fmt: skip
+
+
+THINGS_STACK = Case(
+    "The Things Stack", "uplinks.json",
+    ndjson(uplink("a", "2024-01-01T00:00:00.5Z", temperature=20.5, soil={"wet": 31}),
+           {"result": uplink("b", "2024-01-01T00:00:00Z", temperature=21.5)},
+           {"end_device_ids": {"device_id": "a"}, "join_accept": {}},
+           uplink("a", "2024-01-01T00:10:00.5Z", temperature=20.6, soil={"wet": 32})),
+    ("a", "b"), {"temperature": [20.5, 20.6], "soil.wet": [31, 32]}, "2024-01-01T00:00",
+    places={n: {"lat": 48.5, "lon": 9.2} for n in "ab"}, set_aside=1,
+)  # fmt: skip
+CHIRPSTACK = Case(
+    "ChirpStack", "events.ndjson",
+    ndjson({"deviceInfo": {"deviceName": "a", "devEui": "0102"}, "time": "2024-01-01T00:00:00Z",
+            "fCnt": 7, "object": {"temperature": 20.5, "open": True}},
+           {"deviceInfo": {"deviceName": "a", "devEui": "0102"}, "time": "2024-01-01T00:10:00Z",
+            "fCnt": 8, "object": {"temperature": 20.6}}),
+    ("a",), {"temperature": [20.5, 20.6]}, "2024-01-01T00:00",
+)  # fmt: skip
+CHIRPSTACK_3 = Case(
+    "ChirpStack", "events.jsonl",
+    ndjson(*({"devEUI": "AQI=", "deviceName": "a", "rxInfo": [{"time": f"2024-01-01T00:{m}:00Z"}],
+              "objectJSON": json.dumps({"temperature": v})} for m, v in (("00", 20.5), ("10", 20.6)))),
+    ("a",), {"temperature": [20.5, 20.6]}, "2024-01-01T00:00",
+)  # fmt: skip
+NETATMO = Case(
+    "Netatmo", "indoor.csv",
+    lines("long,lat,ModuleName,ModuleType", '9.1,48.7,"Wohnzimmer",Indoor', "",
+          'Timestamp,"Timezone : Europe/Berlin",Temperature,Humidity',
+          '1704067200,"2024/01/01 01:00:00",20.5,40', '1704067500,"2024/01/01 01:05:00",20.6,'),
+    ("Wohnzimmer",), {"Temperature": [20.5, 20.6], "Humidity": [40, NAN]}, "2024-01-01T00:00",
+)  # fmt: skip
+
+
+def stream(thing, what, unit, **more):
+    return {"name": f"{thing} {what}", "unitOfMeasurement": {"symbol": unit},
+            "ObservedProperty": {"name": what}, "Thing": {"name": thing}, **more}  # fmt: skip
+
+
+SENSOR_THINGS = Case(
+    "SensorThings", "observations.json",
+    json.dumps({"value": [
+        {"phenomenonTime": f"2024-01-01T00:{m}:00Z/2024-01-01T00:{m}:59Z", "result": v,
+         "Datastream": stream(thing, "temperature", "°C")}
+        for m, v, thing in (("00", 20.5, "a"), ("10", 20.6, "a"), ("00", 3.5, "b"))]}),
+    ("a", "b"), {"temperature": [20.5, 20.6]}, "2024-01-01T00:00", {"temperature": "°C"},
+)  # fmt: skip
+DATASTREAMS = Case(
+    "SensorThings", "datastreams.json",
+    json.dumps({"value": [stream("a", what, unit, Observations=[
+        {"phenomenonTime": f"2024-01-01T00:{m}:00Z", "result": v} for m, v in zip(("00", "10"), vs, strict=True)])
+        for what, unit, vs in (("temperature", "°C", (20.5, 20.6)), ("humidity", "%", (40, 41)))]}, indent=2),
+    ("a",), {"temperature": [20.5, 20.6], "humidity": [40, 41]}, "2024-01-01T00:00",
+    {"temperature": "°C", "humidity": "%"},
+)  # fmt: skip
+
+
+def history(entity, unit, kind, *states):
+    first = {"entity_id": entity, "attributes": {"unit_of_measurement": unit, "device_class": kind}}
+    return [{**(first if i == 0 else {}), "state": state, "last_changed": f"2024-01-01T00:{i}0:00+00:00"}
+            for i, state in enumerate(states)]  # fmt: skip
+
+
+HOME_ASSISTANT = Case(
+    "Home Assistant", "history.json",
+    json.dumps([history("sensor.hall", "°C", "temperature", "20.5", "unavailable", "20.6"),
+                history("sensor.yard", "°C", "temperature", "3.5"),
+                [{"entity_id": "light.hall", "state": "on", "attributes": {}, "last_changed": "2024-01-01T00:00:00Z"}]]),
+    ("sensor.hall", "sensor.yard"), {"temperature": [20.5, NAN, 20.6]}, "2024-01-01T00:00", {"temperature": "°C"},
+)  # fmt: skip
+ERDDAP = Case(
+    "ERDDAP", "erddap.csv",
+    lines("time,station,latitude,longitude,wtmp", "UTC,,degrees_north,degrees_east,degree_C",
+          "2013-05-01T00:00:00Z,46042,36.7,-122.4,12.5", "2013-05-01T01:00:00Z,46042,36.7,-122.4,NaN"),
+    ("46042",), {"wtmp": [12.5, NAN]}, "2013-05-01T00:00", {"wtmp": "degree_C"},
+    places={"46042": {"lat": 36.7, "lon": -122.4}},
+)  # fmt: skip
+PRSA = Case(
+    "", "PRSA_Data_Aotizhongxin.csv",
+    lines('"No","year","month","day","hour","PM2.5","TEMP","wd","station"',
+          *(f'{h + 1},2013,3,1,{h},{4 + h},{"NA" if h == 1 else -0.7},"NNW","Aotizhongxin"' for h in range(9))),
+    ("Aotizhongxin",), {"PM2.5": list(range(4, 13)), "TEMP": [-0.7, NAN, *[-0.7] * 7]}, "2013-03-01T00:00",
+)  # fmt: skip
+TAO = Case(
+    "TAO", "airt0n140w_dy.ascii",
+    lines("Location:  0N 140W  1 Jan 2000 to  2 Jan 2000 (    2 times,  1 blocks) Gap-fill=NO",
+          "Units: C", " YYYYMMDD HHMM   AIRT Q M", " 20000105 1200  26.52 2 5", " 20000106 1200  -9.99 0 5"),
+    ("0N140W",), {"AIRT": [26.52, NAN]}, "2000-01-05T12:00", places={"0N140W": {"lat": 0.0, "lon": -140.0}},
+)  # fmt: skip
+INTELLAB = Case(
+    "IntelLab", "data.txt",
+    lines("2004-03-04 00:00:26.983691 14285 1 20.5666 35.8876 46.92 2.65143",
+          "2004-03-04 00:00:57.05 14286 1 20.5666 35.853  2.65143"),
+    ("1",), {"temperature": [20.5666, 20.5666], "light": [46.92, NAN]}, "2004-03-04T00:00:26", {"light": "lux"},
+)  # fmt: skip
+ARRAY = Case(
+    "JSON", "rows.json",
+    json.dumps([{"node": n, "time": f"2024-01-01T00:{m}:00Z", "t": v}
+                for n, m, v in (("a", "00", 1.5), ("b", "00", 2.5), ("a", "10", 3.5))], indent=2),
+    ("a", "b"), {"t": [1.5, 3.5]}, "2024-01-01T00:00",
+)  # fmt: skip
+WRAPPED = Case(
+    "JSON", "wrapped.json",
+    json.dumps({"status": "ok", "data": [{"node": "a", "time": "2024-01-01T00:00:00Z", "t": 1.5}]}),
+    ("a",), {"t": [1.5]}, "2024-01-01T00:00",
+)  # fmt: skip
+
+CASES = [one for one in list(globals().values()) if isinstance(one, Case)]
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case.layout} {case.file}")
+def test_a_layout(case, tmp_path):
+    path = tmp_path / case.file
+    path.write_text(case.text, encoding="utf-8")
+    records = fm.read(path)
+    assert records.origin.dialect.startswith(case.layout)
+    assert records.nodes == case.nodes
+    assert records.origin.set_aside == case.set_aside
+    node = case.nodes[0]
+    for name, expected in case.readings.items():
+        column = records.conditions.index(name)
+        kind = " AND kind = $kind" if records.kinds else ""
+        v = "v0" if records.kinds else f"v{column}"
+        rows = records.con.execute(
+            f"SELECT {v} FROM used WHERE node = $node{kind} ORDER BY t",
+            {"node": node} | ({"kind": name} if kind else {}),
+        ).fetchall()
+        got = [NAN if row[0] is None else row[0] for row in rows]
+        np.testing.assert_allclose(got[: len(expected)], expected)
+    first = records.con.execute("SELECT min(t) FROM used").fetchall()[0][0]
+    assert str(np.datetime64(first, "us")).startswith(case.first)
+    assert records.units.items() >= case.units.items()
+    if case.places is not None:
+        assert records.places == case.places
+    records.grid(slot="1min")
+
+
+def test_every_layout_has_a_file():
+    told = {case.layout for case in CASES}
+    rows = {name for name, _ in LAYOUTS} | {platform.name for platform in PLATFORMS}
+    assert rows - told == {"positions"}  # tested with IntelLab's
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case.layout} {case.file}")
+def test_a_layout_cut_short_is_read_or_refused(case, tmp_path):
+    """Any prefix: a clear refusal or a sound account."""
+    path = tmp_path / case.file
+    raw = case.text.encode()
+    for length in np.linspace(0, len(raw), 25).astype(int):
+        path.write_bytes(raw[:length])
+        try:
+            origin = fm.read(path).origin
+        except fm.InputError:
+            continue
+        assert origin.read == origin.used + origin.duplicates + origin.set_aside
