@@ -1,3 +1,4 @@
+# ruff: noqa: E501 - lines of foreign files
 """Files as loggers and platforms write them: each layout with a file made for it.
 
 A case: the layout's name, a file's name and text, its nodes, the readings of each condition in

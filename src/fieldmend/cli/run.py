@@ -119,7 +119,10 @@ def _one_line(message: Warning | str, *_: object, **__: object) -> None:
 
 @contextmanager
 def _streams() -> Iterator[None]:
-    """Characters that the terminal cannot show are escaped instead of raised."""
+    """Characters that the terminal cannot show are escaped; a stream that is closed takes all."""
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))
     for stream in (sys.stdout, sys.stderr):
         reconfigure = getattr(stream, "reconfigure", None)
         if reconfigure is not None:

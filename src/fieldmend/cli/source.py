@@ -111,8 +111,9 @@ def source(  # noqa: PLR0913 - the options of the reader, keyword-only
         list[str],
         typer.Argument(
             metavar="FILE",
-            help="CSV and its kin, NDJSON, Parquet, netCDF, SQLite; also .gz and .zst; "
-            "postgresql://...; - for standard input. Several are read as one.",
+            help="CSV and its kin, JSON, Parquet, netCDF, SQLite; also .gz, .xz, .bz2, .zst, .zip, "
+            ".tar; a folder or a quoted pattern; postgresql://...; - for standard input. Several "
+            "are read as one.",
             show_default=False,
         ),
     ],
@@ -322,6 +323,7 @@ def _check_zone(tz: str) -> None:
 
 def check_there(files: Sequence[str]) -> None:
     """Refuse files that are not there before anything is read, with names that look like them."""
+    import glob
     from pathlib import Path
 
     from fieldmend.errors import InputError
@@ -331,7 +333,7 @@ def check_there(files: Sequence[str]) -> None:
             continue
         path = Path(file)
         try:
-            if path.exists():
+            if path.exists() or (glob.has_magic(file) and glob.glob(file, recursive=True)):
                 continue
             beside = sorted(p.name for p in path.parent.iterdir()) if path.parent.is_dir() else []
         except (OSError, ValueError):  # a name that no file system takes, a folder closed to us

@@ -31,12 +31,13 @@ from fieldmend.records.table.ledger import Ledger
 from fieldmend.records.table.places import given_places, read_places, row_places
 from fieldmend.records.table.planning import (
     Missing,
+    apart,
     plans_of,
     roles_of,
     unknown,
     words_for_missing,
 )
-from fieldmend.records.table.session import Session, is_small
+from fieldmend.records.table.session import Session, is_small, raise_readable
 from fieldmend.records.table.shapes import LONG, MATRIX, Shape
 from fieldmend.records.vocabulary import listing
 from fieldmend.text import shown
@@ -250,8 +251,9 @@ def read(  # noqa: PLR0913 - the options of the reader, keyword-only
     try:
         found = stages(source, Chosen(table, query, salvage, columns), session.con, session.work)
         records = job.run(session, found, locations)
-    except BaseException:
+    except BaseException as error:
         session.close()
+        raise_readable(error, found)
         raise
     finally:
         for stage in found:
@@ -326,6 +328,7 @@ class _Job:
                 self.notes.append(
                     f"{shown(stage.name)}: columns passed over: {listing(roles.passed_over)}"
                 )
+        self.notes += apart(sources)
         if not sources:
             raise InputError("no readings: only positions were given", file=found[0].name)
         return sources, places

@@ -13,10 +13,15 @@ from fieldmend.records.sources.stage import BATCH, SAMPLED, Stage
 from fieldmend.records.sql import quoted
 from fieldmend.text import shown
 
+LONGEST_CELL = 1 << 20  # bytes; a reading is no picture
+LEAST_ROWS = 1_000_000
+ROWS_PER_BYTE = 4
+
 
 def sqlite(path: Path, name: str, table: str | None, query: str | None) -> Stage:
     """A table or query of an SQLite file, opened read-only."""
     con = sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)
+    con.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, LONGEST_CELL)
     try:
         cursor = con.execute(query or _sqlite_select(con, name, table))
     except (sqlite3.Error, sqlite3.Warning) as error:  # two statements in one are a Warning
@@ -27,7 +32,8 @@ def sqlite(path: Path, name: str, table: str | None, query: str | None) -> Stage
         raise InputError("the query gives no rows", file=name, hint="Write a SELECT")
     names = [column[0] for column in cursor.description]
     words = f"SQLite, {'a query' if query else 'one table'}"
-    stage = _batched(name, names, cursor, words, con, sqlite3.Error)
+    most = LEAST_ROWS + ROWS_PER_BYTE * path.stat().st_size
+    stage = _batched(name, names, cursor, words, con, sqlite3.Error, most)
     stage.asked = query is not None
     return stage
 
@@ -95,7 +101,13 @@ def postgres(address: str, table: str | None, query: str | None) -> Stage:
 
 
 def _batched(  # noqa: PLR0917 - one call, what it needs
-    name: str, names: list[str], cursor: Any, words: str, con: Any, trouble: type[Exception]
+    name: str,
+    names: list[str],
+    cursor: Any,
+    words: str,
+    con: Any,
+    trouble: type[Exception],
+    most: int | None = None,
 ) -> Stage:
     def fetched() -> Any:
         try:
@@ -106,13 +118,26 @@ def _batched(  # noqa: PLR0917 - one call, what it needs
 
     def batches() -> Iterator[list[Any]]:
         rows = first
+        seen = 0
         while rows:
+            seen += len(rows)
+            if most is not None and seen > most:
+                close()
+                raise InputError(
+                    f"it gives over {most:,} rows, more than it can hold: a view without end",
+                    file=name,
+                    hint="Name a table with table= (--table), or bound the query with LIMIT",
+                )
             yield [as_text(column) for column in zip(*rows, strict=True)]
             rows = fetched()
 
     def close() -> None:
-        cursor.close()
-        con.close()
+        if not closed:
+            closed.append(True)
+            cursor.close()
+            con.close()
+
+    closed: list[bool] = []
 
     first = fetched()
     stage = Stage(name, names, batches=batches(), kinds=["text"] * len(names), words=words)

@@ -60,7 +60,7 @@ FORMATS = (
     Format("SQLite", (b"SQLite format 3\x00",), (".sqlite", ".db"), _sqlite),
     Format("netCDF", (b"\x89HDF", b"CDF"), (".nc",), _netcdf),
 )
-NOT_READ = (".npz", ".xlsx", ".zip")
+NOT_READ = (".npz", ".xlsx", ".ods", ".docx", ".kmz", ".7z", ".rar")
 
 
 def is_binary(magic: bytes) -> bool:
@@ -79,6 +79,6 @@ def read(file: File) -> Stage | None:
         raise InputError(
             f"named {suffix}, but it is not {named}" if named else f"{suffix} files are not read",
             file=file.name,
-            hint="Hand in CSV, Parquet, NDJSON, netCDF or SQLite",
+            hint="Hand in CSV, Parquet, JSON, netCDF or SQLite; .zip and .tar of these",
         )
     return None

@@ -8,6 +8,7 @@ import numpy as np
 from fieldmend.errors import InputError
 from fieldmend.records.sources.databases import as_text
 from fieldmend.records.sources.stage import SAMPLED, Stage
+from fieldmend.records.vocabulary import listing
 from fieldmend.text import shown
 
 PLACES = {"latitude": "lat", "longitude": "lon"}
@@ -27,7 +28,16 @@ def stage(path: Path, name: str) -> Stage:
     except (ValueError, OSError, LookupError, RuntimeError, TypeError, AttributeError) as error:
         said = str(error).splitlines() or [type(error).__name__]
         raise InputError(f"the netCDF file cannot be read ({shown(said[0])})", file=name) from error
-    return _records(data, name)
+    try:
+        return _records(data, name)
+    except InputError:
+        raise
+    except (ValueError, LookupError, TypeError, AttributeError, OverflowError) as error:
+        raise InputError(
+            f"its stations cannot be read ({shown(error)})",
+            file=name,
+            hint="Stations × time, or ragged with a row size or index, are read",
+        ) from error
 
 
 def _records(data: Any, name: str) -> Stage:
@@ -40,11 +50,19 @@ def _records(data: Any, name: str) -> Stage:
         and np.issubdtype(data[v].dtype, np.number) and "flag_values" not in data[v].attrs
         and "sample_dimension" not in data[v].attrs and "instance_dimension" not in data[v].attrs
     ]  # fmt: skip
+    plane = set(points) | set(data[station].dims)
+    deep = [v for v in conditions if not set(data[v].dims) <= plane]
+    conditions = [v for v in conditions if v not in deep]
     if not conditions:
-        raise InputError("no variable lies along its time", file=name)
+        raise InputError(
+            "no variable lies along its time and its stations alone"
+            + (f"; passed over: {listing([str(v) for v in deep])}" if deep else ""),
+            file=name,
+            hint="Take one level of it first" if deep else "",
+        )
     owner = _owner(data, points)
     if owner is not None:
-        nodes, times = _ids(data, station)[owner], data[time].values
+        nodes, times = _owned(_ids(data, station), owner, len(data[time])), data[time].values
         columns = [data[v].values for v in conditions]
     else:
         nodes, times, columns = _rectangular(data, time, station, conditions)
@@ -58,13 +76,25 @@ def _records(data: Any, name: str) -> Stage:
         str(v): str(data[v].attrs["units"]) for v in conditions if "units" in data[v].attrs
     }
     out.places = _places(data, station)
+    if deep:
+        over = listing([str(v) for v in deep])
+        out.notes.append(f"{shown(name)}: variables with more dimensions passed over: {over}")
     return out
+
+
+def _owned(ids: Any, owner: Any, points: int) -> Any:
+    """The station of each point; None where the index names none."""
+    if len(owner) != points:
+        msg = f"the row sizes sum to {len(owner)}, there are {points} readings"
+        raise ValueError(msg)
+    there = (owner >= 0) & (owner < len(ids))
+    return np.where(there, ids[np.where(there, owner, 0)], None)
 
 
 def _coordinate(data: Any, what: str, rule: Any, name: str) -> str:
     for variable in data.variables:
         if rule(data[variable]) and (
-            data[variable].attrs.get("standard_name") == what or str(variable) == what
+            str(data[variable].attrs.get("standard_name")) == what or str(variable) == what
         ):
             return str(variable)
     raise InputError(f"no {what} coordinate with CF units", file=name)
@@ -72,7 +102,7 @@ def _coordinate(data: Any, what: str, rule: Any, name: str) -> str:
 
 def _station(data: Any, name: str) -> str:
     for variable in data.variables:
-        if data[variable].attrs.get("cf_role") == "timeseries_id":
+        if str(data[variable].attrs.get("cf_role")) == "timeseries_id":
             return str(variable)
     for guess in ("station", "station_id", "node", "station_name"):
         if guess in data.variables:
@@ -82,15 +112,21 @@ def _station(data: Any, name: str) -> str:
 
 def _ids(data: Any, station: str) -> Any:
     raw = np.atleast_1d(data[station].values)
-    return np.array([r.decode() if isinstance(r, bytes) else str(r) for r in raw], dtype=object)
+    return np.array(
+        [r.decode("utf-8", "replace") if isinstance(r, bytes) else str(r) for r in raw],
+        dtype=object,
+    )
 
 
 def _owner(data: Any, points: tuple[str, ...]) -> Any:
     """Which station each point of a ragged array belongs to; None if the array is not ragged."""
     for variable in data.variables:
         attrs = data[variable].attrs
-        if attrs.get("sample_dimension") in points:
+        if str(attrs.get("sample_dimension")) in points:
             counts = data[variable].values.astype(int)
+            if (counts < 0).any() or counts.sum() > 2**31:
+                msg = "row sizes that are none"
+                raise ValueError(msg)
             return np.repeat(np.arange(len(counts)), counts)
         if "instance_dimension" in attrs and data[variable].dims == points:
             return data[variable].values.astype(int)
@@ -116,7 +152,7 @@ def _rectangular(data: Any, time: str, station: str, conditions: list[str]) -> t
 def _places(data: Any, station: str) -> dict[str, dict[str, float]]:
     places: dict[str, dict[str, float]] = {str(node): {} for node in _ids(data, station)}
     for variable in data.variables:
-        standard = data[variable].attrs.get("standard_name", str(variable))
+        standard = str(data[variable].attrs.get("standard_name", variable))
         role = PLACES.get(standard) or (
             "elevation" if standard in ("altitude", "height", "surface_altitude") else None
         )

@@ -3,13 +3,12 @@
 import logging
 import os
 import re
-import shutil
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fieldmend.errors import InputError
 from fieldmend.records.sources import (
+    finding,
     formats,
     layouts,
     ndjson,
@@ -43,35 +42,48 @@ def stages(
 
         return [databases.postgres(source, chosen.table, chosen.query)]
     if isinstance(source, str | os.PathLike):
-        return [_file(os.fspath(source), chosen, con, work)]
+        names, notes = finding.files(os.fspath(source))
+        found = [stage for name in names for stage in _file(name, chosen, con, work)]
+        found[0].notes += notes
+        return found
     from fieldmend.records.sources import frames
 
     return [frames.stage(source)]
 
 
-def _file(name: str, chosen: Chosen, con: "duckdb.DuckDBPyConnection", work: Path) -> Stage:
-    path = _spooled(work) if name == "-" else Path(name)
+def _file(name: str, chosen: Chosen, con: "duckdb.DuckDBPyConnection", work: Path) -> list[Stage]:
     shown_name = "standard input" if name == "-" else name
+    path = finding.still(name, work)
     magic = _magic(path, shown_name)
-    notes = _stated(path, shown_name, magic)
+    inside = finding.members(path, shown_name, magic, work)
+    if inside is None:
+        return [_one(path, shown_name, magic, chosen, con, work)]
+    return [_one(at, member, _magic(at, member), chosen, con, work) for member, at in inside]
+
+
+def _one(  # noqa: PLR0917 - one call, what it needs
+    path: Path,
+    name: str,
+    magic: bytes,
+    chosen: Chosen,
+    con: "duckdb.DuckDBPyConnection",
+    work: Path,
+) -> Stage:
+    notes = _stated(path, name, magic)
     sha = text.fingerprint(path)
-    stage = formats.read(formats.File(path, shown_name, magic, chosen, con, work))
+    stage = formats.read(formats.File(path, name, magic, chosen, con, work))
     if stage is None:
-        stage = _text(path, shown_name, sha, chosen, con, work)
+        stage = _text(path, name, sha, chosen, con, work)
     stage.sha256, stage.bytes = sha, path.stat().st_size
     stage.notes += notes
-    stage.stem = stage.stem or Path(shown_name).name.split(".")[0]
+    stage.stem = stage.stem or Path(name).name.split(".")[0]
     return stage
 
 
 def _magic(path: Path, name: str) -> bytes:
     try:
-        if path.is_dir():
-            raise InputError("it is a folder", file=name, hint="Name the files in it")
         with path.open("rb") as file:
             return file.read(16)
-    except InputError:
-        raise
     except FileNotFoundError as error:
         raise InputError("there is no such file", file=name) from error
     except (OSError, ValueError) as error:
@@ -85,20 +97,13 @@ def _stated(path: Path, name: str, magic: bytes) -> list[str]:
     if size < STATED:
         return []
     note = f"{shown(name)}: {size / 1e9:,.1f} GB"
-    if magic[:2] != text.GZIP and magic[:4] != text.ZSTD and not formats.is_binary(magic):
+    if not text.packing(magic) and not formats.is_binary(magic):
         with path.open("rb") as file:
             head = file.read(text.HEAD)
         rows = size * head.count(b"\n") // len(head)
         note += f", about {float(f'{rows:.2g}'):,.0f} rows"
     log.info(note)
     return [note]
-
-
-def _spooled(work: Path) -> Path:
-    path = work / "stdin.tmp"
-    with path.open("wb") as file:
-        shutil.copyfileobj(sys.stdin.buffer, file, text.BLOCK)
-    return path
 
 
 def _text(  # noqa: PLR0917 - one call, what it needs
@@ -117,7 +122,7 @@ def _text(  # noqa: PLR0917 - one call, what it needs
     if not any(line.strip("\ufeff \t") for line in found.head):
         raise InputError("no records in it: blank lines only", file=name)
     first = next(line for line in found.head if line.strip("\ufeff \t")).lstrip("\ufeff \t")
-    plain = Path(name.removesuffix(".gz").removesuffix(".zst")).suffix.lower()
+    plain = Path(text.bare(name)).suffix.lower()
     if first.startswith(("{", "[{", "[[{", "[\n")) or first.strip() == "[" or plain in NDJSON:
         platform = platforms.flattened(found, work)
         return ndjson.stage(found, con, work, platform or "NDJSON")

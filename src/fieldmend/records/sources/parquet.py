@@ -28,10 +28,12 @@ def stage(path: Path, name: str, con: "duckdb.DuckDBPyConnection", work: Path) -
         ) from error
     names = [row[0] for row in described]
     # Bytes, lists and the like are read as the text that they make: none of them vanishes.
-    as_text = {row[0] for row in described if kind_of_type(row[1]) == "other"}
+    # Nanoseconds with a zone know no functions.
+    types = {"other": "VARCHAR", "zoned": "TIMESTAMPTZ"}
+    kinds = [kind_of_type(row[1]) for row in described]
     picked = ", ".join(
-        f"{f'CAST({quoted(n)} AS VARCHAR)' if n in as_text else quoted(n)} AS c{i}"
-        for i, n in enumerate(names)
+        f"{f'CAST({quoted(n)} AS {types[kind]})' if kind in types else quoted(n)} AS c{i}"
+        for i, (n, kind) in enumerate(zip(names, kinds, strict=True))
     )
     relation = f"(SELECT {picked} FROM {source})"
     return describe(Stage(name, names, relation, params, words="Parquet"), con)

@@ -124,7 +124,7 @@ def describe(stage: Stage, con: "duckdb.DuckDBPyConnection") -> Stage:
 def kind_of_type(name: str) -> str:
     """What a DuckDB type is to us."""
     upper = name.upper()
-    if upper.startswith("TIMESTAMP WITH TIME ZONE"):
+    if upper.startswith(("TIMESTAMP WITH TIME ZONE", "TIMESTAMPTZ")):
         return "zoned"
     if upper.startswith(("TIMESTAMP", "DATE")):
         return "naive"

@@ -5,10 +5,12 @@ close taken out, since one of them swallows the lines after it. A plain UTF-8 fi
 it is. Cost: one pass over the bytes; a second, in Python, only where something must be rewritten.
 """
 
+import bz2
 import codecs
 import csv
 import gzip
 import hashlib
+import lzma
 import re
 import zlib
 from collections.abc import Callable, Iterator
@@ -24,7 +26,12 @@ BLOCK = 1 << 20
 HEAD = 1 << 18
 MAX_EXPANSION = 1000
 JOINED = 50  # lines that one quoted cell may span
-GZIP, ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
+PACKED = {
+    ".gz": (b"\x1f\x8b", "gzip"),
+    ".zst": (b"\x28\xb5\x2f\xfd", "Zstandard"),
+    ".xz": (b"\xfd7zXZ\0", "xz"),
+    ".bz2": (b"BZh", "bzip2"),
+}
 
 
 @dataclass(frozen=True)
@@ -63,36 +70,44 @@ def fingerprint(path: Path) -> str:
 def unpack(path: Path, name: str, work: Path, *, salvage: bool) -> tuple[Path, list[str]]:
     """The file itself, or what is in it if it is compressed; and a warning if it was cut short."""
     with path.open("rb") as file:
-        magic = file.read(4)
+        kind = packing(file.read(8))
     suffix = Path(name).suffix.lower()
-    packed = {".gz": magic[:2] == GZIP, ".zst": magic == ZSTD}
-    if suffix in packed and not packed[suffix]:
-        kind = {".gz": "gzip", ".zst": "Zstandard"}[suffix]
+    named = PACKED[suffix][1] if suffix in PACKED else ""
+    if named and named != kind:
         raise InputError(
-            f"named {suffix}, but it is not {kind} data", file=name, hint="Rename it to what it is"
+            f"named {suffix}, but it is not {named} data", file=name, hint="Rename it to what it is"
         )
-    if magic[:2] != GZIP and magic != ZSTD:
+    if not kind:
         return path, []
-    if suffix not in packed and suffix not in ("", ".tmp"):
-        kind = "gzip" if magic[:2] == GZIP else "Zstandard"
+    if not named and suffix not in ("", ".tmp") and name != "standard input":
         raise InputError(
             f"it is {kind} data, though named {suffix}", file=name, hint="Rename it to what it is"
         )
     out = work / f"unpacked-{path.stat().st_ino}-{len(list(work.iterdir()))}"
-    trouble = _decompress(path, out, name, gz=magic[:2] == GZIP)
+    trouble = _decompress(path, out, name, kind)
     if not trouble:
         return out, []
     return out, [_cut_short(out, name, trouble, salvage=salvage)]
 
 
-def _decompress(path: Path, out: Path, name: str, *, gz: bool) -> str:
+def packing(magic: bytes) -> str:
+    """How a file that begins so is compressed; empty if it is not."""
+    return next((kind for start, kind in PACKED.values() if magic.startswith(start)), "")
+
+
+def bare(name: str) -> str:
+    """A file's name without the suffix of its compression."""
+    return name[: -len(Path(name).suffix)] if Path(name).suffix.lower() in PACKED else name
+
+
+def _decompress(path: Path, out: Path, name: str, kind: str) -> str:
     written = 0
     with path.open("rb") as raw, out.open("wb") as target:
-        source = _reader(raw, gz=gz)
+        source = _reader(raw, kind)
         while True:
             try:
                 block = source(BLOCK)
-            except (EOFError, zlib.error, OSError, ValueError) as error:
+            except (EOFError, zlib.error, lzma.LZMAError, OSError, ValueError) as error:
                 return str(error) or type(error).__name__
             if not block:
                 break
@@ -108,13 +123,18 @@ def _decompress(path: Path, out: Path, name: str, *, gz: bool) -> str:
             except OSError as error:
                 said = f"{error.strerror}, unpacking {shown(name)}: set TMPDIR to a larger disk"
                 raise OSError(error.errno, said, str(out.parent)) from error
-    return "" if gz or _whole_zstd(path, written) else "it ends before its frame does"
+    whole = kind != "Zstandard" or _whole_zstd(path, written)
+    return "" if whole else "it ends before its frame does"
 
 
-def _reader(raw: IO[bytes], *, gz: bool) -> Callable[[int], bytes]:
-    if gz:
-        # read1 hands out what came before a broken end; read would lose it with the exception.
+def _reader(raw: IO[bytes], kind: str) -> Callable[[int], bytes]:
+    # read1 hands out what came before a broken end; read would lose it with the exception.
+    if kind == "gzip":
         return gzip.GzipFile(fileobj=raw).read1
+    if kind == "xz":
+        return lzma.LZMAFile(raw).read1
+    if kind == "bzip2":
+        return bz2.BZ2File(raw).read1
     import zstandard
 
     def source(size: int) -> bytes:

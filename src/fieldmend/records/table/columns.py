@@ -162,9 +162,10 @@ def assign(
         i: column_kind([row[i] for row in sample if i < len(row)], wanted.missing) for i in rest
     }
     if variable is not None and value is not None:
-        places = _places(lower, rest)
+        places = _places(names, rest, sample, node, wanted, file)
         return Roles(time, node, more, variable, unit, (value,), places, LONG, parts=in_parts)
-    places = _places(lower, rest) if node is not None or wanted.value else {}
+    there = node is not None or wanted.value
+    places = _places(names, rest, sample, node, wanted, file) if there else {}
     rest = [i for i in rest if i not in places.values()]
     dates = set(parts.found(lower).values())  # a date told twice is no reading
     numeric = [
@@ -325,14 +326,42 @@ def _named_time(
     return tuple(in_parts.values()), in_parts
 
 
-def _places(lower: Sequence[str], rest: Sequence[int]) -> dict[str, int]:
+def _places(  # noqa: PLR0917 - one call, what it needs
+    names: Sequence[str],
+    rest: Sequence[int],
+    sample: Sequence[Sequence[str | None]],
+    node: int | None,
+    wanted: Wanted,
+    file: str,
+) -> dict[str, int]:
+    lower = [name.casefold() for name in names]
+    readings = {name.casefold() for name in wanted.conditions or ()}
     places: dict[str, int] = {}
     for i in rest:
-        if lower[i] in PLACE:
+        if lower[i] in PLACE and lower[i] not in readings:
             places.setdefault(PLACE[lower[i]], i)
     if not ({"lat", "lon"} <= places.keys() or {"x", "y"} <= places.keys()):
         return {}
+    if {"x", "y"} <= places.keys() and _moves(sample, node, places["x"], places["y"]):
+        raise InputError(
+            f"{shown(names[places['x']])} and {shown(names[places['y']])} change from row to row: "
+            "are they readings (of an accelerometer) or places?",
+            file=file,
+            hint="Name the readings with conditions= (--condition x --condition y), or give the "
+            "places with locations= (--locations) and leave the columns out",
+        )
     return places
+
+
+def _moves(sample: Sequence[Sequence[str | None]], node: int | None, x: int, y: int) -> bool:
+    """Whether a node's x and y are new in most rows: no place does that."""
+    seen: dict[str | None, list[tuple[str | None, str | None]]] = {}
+    for row in sample:
+        if max(x, y) < len(row):
+            seen.setdefault(row[node] if node is not None else None, []).append((row[x], row[y]))
+    rows = [cells for cells in seen.values() if len(cells) >= COUNTED // 2]
+    total = sum(len(cells) for cells in rows)
+    return total > 0 and sum(len(set(cells)) for cells in rows) * 2 > total
 
 
 def _without_node(

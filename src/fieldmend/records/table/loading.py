@@ -84,6 +84,8 @@ def load(con: "duckdb.DuckDBPyConnection", plan: Plan) -> int:
         raise OSError(
             errno.ENOSPC, "no room in the temporary folder: set TMPDIR to a larger disk"
         ) from error
+    except (duckdb.InterruptException, duckdb.FatalException, duckdb.InternalException):
+        raise
     except duckdb.Error as error:
         raise InputError(
             f"it cannot be read ({shown(str(error).splitlines()[0])})", file=stage.name

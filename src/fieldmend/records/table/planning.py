@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fieldmend.errors import InputError
@@ -10,7 +11,7 @@ from fieldmend.records.table import columns, owner
 from fieldmend.records.table.columns import Roles, Wanted
 from fieldmend.records.table.loading import Plan
 from fieldmend.records.table.parts import Count
-from fieldmend.records.table.shapes import LONG
+from fieldmend.records.table.shapes import LONG, RECORDS
 from fieldmend.records.vocabulary import MISSING
 from fieldmend.text import shown
 
@@ -86,6 +87,37 @@ def _refuse_shapes(sources: Sequence[tuple[Stage, Roles]]) -> None:
         raise InputError(
             f"files of different shapes: {listed}", hint="Hand them in one after the other"
         )
+
+
+def apart(sources: Sequence[tuple[Stage, Roles]]) -> list[str]:
+    """One-station files of one name in two folders are two nodes: their folders tell them apart."""
+    named: dict[str, list[Stage]] = {}
+    for stage, roles in sources:
+        layout = stage.layout
+        if (
+            roles.node is None
+            and roles.shape is RECORDS
+            and (layout is None or layout.node in (None, stage.stem))
+        ):
+            named.setdefault(stage.stem, []).append(stage)
+    notes = []
+    for stem, stages in named.items():
+        folders = [Path(stage.name).parent for stage in stages]
+        if len(set(folders)) < 2:
+            continue
+        depth = next(
+            n for n in range(1, 99)
+            if len({folder.parts[-n:] for folder in folders}) == len(set(folders))
+        )  # fmt: skip
+        for stage, folder in zip(stages, folders, strict=True):
+            stage.stem = "/".join([*folder.parts[-depth:], stem])
+            if stage.layout is not None and stage.layout.node is not None:
+                stage.layout = replace(stage.layout, node=stage.stem)
+        notes.append(
+            f"{len(set(folders))} folders have a file named {shown(stem)}: the nodes are called "
+            "after their folders too"
+        )
+    return notes
 
 
 def unknown(sources: Sequence[tuple[Stage, Roles]], missing: Missing) -> list[str]:

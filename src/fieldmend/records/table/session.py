@@ -4,11 +4,16 @@ import atexit
 import itertools
 import os
 import shutil
+import stat
 import tempfile
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from fieldmend.errors import InputError
+from fieldmend.text import shown
 
 if TYPE_CHECKING:
     import duckdb
@@ -70,11 +75,35 @@ class Session:
 
     def close(self) -> None:
         """Remove the database; `con` may have been closed before."""
+        import duckdb
+
         self.con.close()
-        con = _instance(os.getpid()).cursor()
-        con.execute(f"DETACH DATABASE IF EXISTS {self.name}")
-        con.close()
+        try:
+            con = _instance(os.getpid()).cursor()
+            con.execute(f"DETACH DATABASE IF EXISTS {self.name}")
+            con.close()
+        except duckdb.Error:  # a database that failed within answers no more
+            _instance.cache_clear()
         shutil.rmtree(self.work, ignore_errors=True)
+
+
+def raise_readable(error: BaseException, sources: Sequence[Any]) -> None:
+    """Say what DuckDB found wrong with a source in a sentence; other errors are not ours."""
+    import duckdb
+
+    if isinstance(error, duckdb.InterruptException):
+        raise KeyboardInterrupt from error
+    if isinstance(error, duckdb.FatalException | duckdb.InternalException):
+        _instance.cache_clear()  # it answers no more; the next call starts another
+    elif isinstance(error, duckdb.OutOfMemoryException):
+        return
+    if isinstance(error, duckdb.Error | UnicodeDecodeError):
+        said = str(error).splitlines()[0] if str(error) else type(error).__name__
+        raise InputError(
+            f"it cannot be read ({shown(said)})",
+            file=sources[0].name if len(sources) == 1 else None,
+            hint="It may be damaged: fetch it again",
+        ) from error
 
 
 def is_small(source: Any) -> bool:
@@ -83,7 +112,8 @@ def is_small(source: Any) -> bool:
         return all(is_small(one) for one in source)
     if isinstance(source, str | os.PathLike):
         try:
-            return os.stat(source).st_size <= SMALL
+            found = os.stat(source)
+            return stat.S_ISREG(found.st_mode) and found.st_size <= SMALL
         except (OSError, ValueError):
             return False
     return True
