@@ -424,10 +424,10 @@ def test_a_file_that_grows_while_it_is_read(tmp_path):
 
     def grow():
         with Path(path).open("a") as file:
-            i = 0
-            while not stop.is_set():
-                file.write(f"a,2024-01-02 00:00:{i % 60:02d},1\n")
-                i += 1
+            for i in range(3600):
+                file.write(f"a,2024-01-02 00:{i // 60:02d}:{i % 60:02d},1\n")
+                if stop.wait(0.001):
+                    break
 
     writer = threading.Thread(target=grow)
     writer.start()

@@ -62,9 +62,14 @@ class Text:
 
 
 def fingerprint(path: Path) -> str:
-    """SHA-256 of a file."""
+    """SHA-256 of a file, as long as it is when this begins: one that grows is not run after."""
+    left = path.stat().st_size
+    digest = hashlib.sha256()
     with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
+        while left > 0 and (block := file.read(min(left, BLOCK))):
+            digest.update(block)
+            left -= len(block)
+    return digest.hexdigest()
 
 
 def unpack(path: Path, name: str, work: Path, *, salvage: bool) -> tuple[Path, list[str]]:
