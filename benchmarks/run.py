@@ -4,6 +4,7 @@ speed    ls against the paper's algorithm, same problem, same certified gap
 scaling  time, memory and share of the GEMM rate from 10⁴ to 10⁶ slots
 reading  a CSV of 60 million rows to a grid, beside plain DuckDB, Polars and pandas
 command  the whole command on a real file, import and --help, beside qolmat and saqc
+quantities  directions, rain, meters, dust and humidity as what they are, and as if linear
 peers    the libraries a user could take instead; makes their environments first
 """
 
@@ -20,6 +21,7 @@ SCRIPTS = {
     "reading": [[HERE / "reading.py"]],
     "command": [[HERE / "command.py"]],
     "detection": [[HERE / "detection.py"]],
+    "quantities": [[HERE / "quantities.py"]],
     "peers": [[HERE / "peers" / "run.py", "--setup"], [HERE / "peers" / "run.py"]],
 }
 

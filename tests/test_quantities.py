@@ -242,6 +242,7 @@ def test_labels_are_passed_through():
     assert np.isnan(label.estimate).all()
     assert label.holdout is None
     assert "not recovered" in label.notes[0]
+    assert any("passed through: label" in note for note in rec.notes)
     assert not np.isnan(rec["temperature"].filled).any()
     assert rec.summary()["conditions"]["label"]["kind"] == "passed"
     rec = fm.recover(grid, kinds={"temperature": "passed"})

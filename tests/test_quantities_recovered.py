@@ -107,6 +107,7 @@ def test_fog_is_not_stuck():
     truth[100:160] = 100.0
     found = recovered("bounded", "u", truth, np.zeros(truth.shape, dtype=bool))
     assert not np.isin(found.flag[100:160], (3, 4)).any()
+    assert np.isin(found.flag, (3, 4)).mean() < 0.005  # here and there, at some nodes only
 
 
 def test_at_rest_only_with_the_others():
@@ -114,7 +115,7 @@ def test_at_rest_only_with_the_others():
     light[:, 0] = 0.0  # dead, day and night
     rest = at_rest(light, fm.quantities.identify("light", "", light))
     assert rest[light.max(axis=1) == 0].all()
-    assert not rest[light.max(axis=1) > 200].any()
+    assert not rest[light.max(axis=1) > 300].any()
 
 
 # --- rain -----------------------------------------------------------------------------------------

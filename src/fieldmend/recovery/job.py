@@ -19,6 +19,7 @@ from fieldmend.recovery import honest
 from fieldmend.recovery.condition import Share, recover_condition
 from fieldmend.recovery.modelling import Known, still_fitting
 from fieldmend.recovery.options import More, check_slot, divided, with_units
+from fieldmend.recovery.quantity import taken_as
 from fieldmend.recovery.recovery import Recovery
 from fieldmend.recovery.storage import Storage
 from fieldmend.result.frames import BACKENDS
@@ -26,7 +27,7 @@ from fieldmend.result.options import Options
 from fieldmend.result.recovered import Recovered
 from fieldmend.text import shown
 
-WITHOUT_SCORE = ("line", "none", "passed through")  # nothing estimated, or by a line anyway
+WITHOUT_SCORE = ("line", "none", "passed")  # nothing estimated, or by a line anyway
 
 Progress = Callable[[str, float], object]
 """Called with what is being done and how much of the whole is, from 0 to 1."""
@@ -172,7 +173,8 @@ def recover(  # noqa: PLR0913 - the options of the main job, keyword-only
         storage.clear()
         raise
     say("recovered", 1.0)
-    recovery = Recovery(grid, done, options, _backend(source), storage.notes)
+    said = (*storage.notes, *taken_as(quantities))
+    recovery = Recovery(grid, done, options, _backend(source), said)
     storage.belongs_to(recovery)
     return recovery
 

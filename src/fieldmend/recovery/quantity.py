@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Mapping
 from dataclasses import replace
 
 import numpy as np
@@ -21,10 +22,11 @@ from fieldmend.recovery.solving import Solver
 from fieldmend.recovery.storage import Storage
 from fieldmend.result.options import Options
 from fieldmend.result.recovered import Recovered
+from fieldmend.text import shown
 
 log = logging.getLogger(__name__)
 
-REST = 0.05  # of the usual range, next to a bound: there with the others, a node is at rest
+REST, AROUND = 0.05, 0.25  # of the usual range, next to a bound: a node is there, the others near
 
 
 def solver_of(quantity: Quantity, base: Solver, X: Array, options: Options) -> Solver:
@@ -43,6 +45,19 @@ def solver_of(quantity: Quantity, base: Solver, X: Array, options: Options) -> S
     return on_scale(base, quantity, X, options)
 
 
+def taken_as(quantities: Mapping[str, Quantity]) -> list[str]:
+    """Which conditions are not linear, in one sentence; nothing if all are."""
+    by: dict[str, list[str]] = {}
+    for name, quantity in quantities.items():
+        if quantity.kind is not Kind.LINEAR:
+            word = "passed through" if quantity.kind is Kind.PASSED else str(quantity.kind)
+            by.setdefault(word, []).append(shown(name) + "?" * quantity.guessed)
+    if not by:
+        return []
+    kinds = "; ".join(f"{word}: {', '.join(names)}" for word, names in by.items())
+    return [f"taken as {kinds} (fieldmend inspect says why, --kind sets another)"]
+
+
 def within_bounds(quantity: Quantity, base: Solver, X: Array) -> Solver:
     """The solver whose estimates stay within the bounds of what a condition is."""
     scale = Scale.of(quantity, X)
@@ -59,7 +74,7 @@ def on_its_scale(readings: Array, solver: Solver, context: Context) -> tuple[Arr
 
 
 def at_rest(readings: Array, quantity: Quantity) -> Array:
-    """True where a reading stands at a bound together with the others.
+    """True where a reading stands at a bound and the others are not far from it.
 
     Light at night, humidity in fog, a calm: no fault, however long it lasts. A node at 0 while
     the others are not is not at rest.
@@ -72,12 +87,12 @@ def at_rest(readings: Array, quantity: Quantity) -> Array:
     some = heard.any(axis=1)
     middle = np.full(len(readings), np.nan)
     middle[some] = np.nanmedian(readings[some], axis=1)
-    reach = REST * (high - low)
+    reach, around = REST * (high - low), AROUND * (high - low)
     with np.errstate(invalid="ignore"):
         for bound, sign in ((quantity.low, 1.0), (quantity.high, -1.0)):
             if np.isfinite(bound):
                 there = np.abs(readings - bound) <= reach
-                out |= there & (sign * (middle - bound) <= reach)[:, None]
+                out |= there & (sign * (middle - bound) <= around)[:, None]
     return out
 
 
@@ -97,7 +112,7 @@ def passed_through(grid: Grid, name: str, quantity: Quantity, storage: Storage) 
     log.info("%s: %s", name, note)
     return Recovered(
         name=name, unit=quantity.unit, observed=X, estimate=empty, lower=None, upper=None,
-        anomaly=zero, flag=flag, scale=np.zeros(X.shape[1]), method="passed through", rank=0,
+        anomaly=zero, flag=flag, scale=np.zeros(X.shape[1]), method="passed", rank=0,
         gap=np.nan, status="no measurement", choice="", holdout=None, episodes=(), notes=(note,),
         quantity=quantity,
     )  # fmt: skip
