@@ -5,6 +5,7 @@ scaling  time, memory and share of the GEMM rate from 10⁴ to 10⁶ slots
 reading  a CSV of 60 million rows to a grid, beside plain DuckDB, Polars and pandas
 command  the whole command on a real file, import and --help, beside qolmat and saqc
 quantities  directions, rain, meters, dust and humidity as what they are, and as if linear
+newdays  a model fitted once, on days that it has not seen, beside line and imputers
 peers    the libraries a user could take instead; makes their environments first
 """
 
@@ -22,6 +23,7 @@ SCRIPTS = {
     "command": [[HERE / "command.py"]],
     "detection": [[HERE / "detection.py"]],
     "quantities": [[HERE / "quantities.py"]],
+    "newdays": [[HERE / "newdays.py"]],
     "peers": [[HERE / "peers" / "run.py", "--setup"], [HERE / "peers" / "run.py"]],
 }
 

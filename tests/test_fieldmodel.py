@@ -105,6 +105,23 @@ def test_new_slots_of_a_rough_field_are_recovered_as_well(sampling):
     assert ((out.sparse != 0) != net.support[300:]).mean() < 0.002
 
 
+def test_gaps_that_the_record_did_not_have_are_calibrated_too():
+    """All losses are single; the new days have silences of 40 slots."""
+    net = network(900, 12, seed=8, sampling=0.9)
+    model = fm.FieldModel.fit(net.readings[:600])
+    only_here = fm.decompose(net.readings[:600], method="auto").model
+    far, near = (m["value"].later.calibration.centres.max() for m in (model, only_here))
+    assert far > np.log(8.0) > np.log(2.0) > near
+    X = net.readings[600:].copy()
+    for n in range(12):
+        X[20 * n : 20 * n + 40, n] = np.nan
+    out = model.apply(X)
+    silent = np.isnan(X)
+    truth = net.truth[600:] + 0.1 * np.random.default_rng(0).normal(size=X.shape)
+    inside = (out.lower <= truth) & (truth <= out.upper)
+    assert 0.8 < inside[silent].mean() < 0.99
+
+
 def test_apply_is_pure(net, model):
     X = net.readings[300:]
     before = X.copy()

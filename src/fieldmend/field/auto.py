@@ -17,7 +17,7 @@ from fieldmend.core.prox import Array, Mask
 from fieldmend.field.company import Companions, worth_asking
 from fieldmend.field.cycles import Course, choose_course, periods
 from fieldmend.field.fitted import Applied, FittedField, FittedOn, Known, digest
-from fieldmend.field.fitting import Fit, fit
+from fieldmend.field.fitting import Fit, fit, silences
 from fieldmend.field.holdout import Holdout
 from fieldmend.field.honest import Honest, Together
 from fieldmend.field.jumps import Index
@@ -39,6 +39,7 @@ class Learnt:
     model: FittedField
     known: list[Known] | None  # of every window, where there is something to start from
     holdout: Holdout
+    fitted: Fit
 
 
 def recover_field(
@@ -115,7 +116,14 @@ def learn(
         joint=None if together is None else fitted.joint,
         together=together,
     )
-    return Learnt(model, known, _reported(fitted.trials, view, level))
+    return Learnt(model, known, _reported(fitted.trials, view, level), fitted)
+
+
+def for_days_to_come(learnt: Learnt, seed: int) -> FittedField:
+    """The model, with what one more hold-out says: other days may have gaps that these had not."""
+    trials = [*learnt.fitted.trials, silences(learnt.fitted, seed)]
+    later = Honest.of_other_slots(Trial.pooled(trials), learnt.model.level)
+    return replace(learnt.model, later=later)
 
 
 def _company_words(together: Together | None) -> str:

@@ -14,7 +14,7 @@ from fieldmend.core.prox import Array, Mask
 from fieldmend.core.readings import checked
 from fieldmend.errors import InputError
 from fieldmend.field import modelfile
-from fieldmend.field.auto import learn
+from fieldmend.field.auto import for_days_to_come, learn
 from fieldmend.field.checking import check_fit
 from fieldmend.field.cycles import usual_periods
 from fieldmend.field.fitted import Applied, FittedField
@@ -146,7 +146,7 @@ class FieldModel:
                 raise ValueError(msg)
             return _fitted_to_grid(cls, X, options)
         values, O = checked(X, observed)
-        part = learn(values, O, **options).model
+        part = for_days_to_come(learn(values, O, **options), options["seed"])
         return cls.of(replace(part, live=replay(part, values, O)))
 
     def apply(
@@ -556,7 +556,7 @@ def _fitted_to_grid(cls: type[FieldModel], grid: Labelled, options: dict[str, An
         if not np.isfinite(X).any():
             continue
         values, O = checked(_without_inf(X), None)
-        part = learn(values, O, **options).model
+        part = for_days_to_come(learn(values, O, **options), options["seed"])
         part = replace(part, live=replay(part, values, O))
         first, last = int(grid.times[0]), int(grid.times[-1])
         fitted_on = replace(part.fitted_on, first=first, last=last)

@@ -9,7 +9,7 @@ import numpy as np
 from fieldmend.core.loop import Tell
 from fieldmend.core.prox import Mask
 from fieldmend.field.flags import first_channels, learn, second_channels
-from fieldmend.field.holdout import draw_hidden
+from fieldmend.field.holdout import draw_hidden, draw_runs
 from fieldmend.field.mixture import mixture_start, worth_trying
 from fieldmend.field.model import (
     Data,
@@ -128,6 +128,16 @@ def _trials(
         out.append(judged(again, rest, clean, hidden, looks=looks))
         tell(field.rank)
     return out
+
+
+def silences(fitted: Fit, seed: int) -> Trial:
+    """One more hold-out, for days to come: runs of all lengths, also those that no gap had here."""
+    rng, clean = np.random.default_rng([seed, 11]), fitted.clean
+    hidden = clean.used & draw_runs(clean.used.shape, _SHARE, rng)
+    hidden[(clean.used & ~hidden).sum(axis=1) < 2] = False
+    rest = clean.using(clean.used & ~hidden)
+    again = refitted(fitted.field, clean, rest, rng)
+    return judged(again, rest, clean, hidden, looks=(fitted.second, fitted.joint))
 
 
 def _error(trial: Trial) -> float:

@@ -12,6 +12,7 @@ from fieldmend.core.prox import Array, Mask
 Index = NDArray[np.intp]
 
 _SINGLE = 0.25  # of the hidden readings: they are many witnesses anyway, runs are few
+_QUARTER = 4
 _COMPANY = 0.15  # of the nodes more silent there than here: from then on company is copied
 
 
@@ -77,6 +78,20 @@ def _copied(
         then, now = slice(there[k], there[k] + size[k]), slice(here[k], here[k] + size[k])
         out[:, now] |= _fallen_silent(lost[:, then], lost[:, now], rng)
     return out
+
+
+def draw_runs(shape: tuple[int, ...], share: float, rng: np.random.Generator) -> Mask:
+    """About `share` of the entries in runs up to a quarter of the slots.
+
+    Lengths are even on a logarithmic scale: what gaps other days will have, nobody knows.
+    """
+    nodes, slots = shape
+    longest = max(slots // _QUARTER, 1)
+    count = int(np.ceil(share * nodes * slots * np.log(max(longest, 2)) / longest))
+    length = np.exp(rng.random(count) * np.log(longest)).astype(np.intp)
+    node = rng.integers(nodes, size=count)
+    start = (rng.random(count) * (slots - length + 1)).astype(np.intp)
+    return marked(shape, node, start, length)
 
 
 def marked(shape: tuple[int, ...], node: Index, start: Index, length: Index) -> Mask:

@@ -10,13 +10,12 @@ from scipy.special import ndtri
 from fieldmend.core.prox import Array, Mask
 from fieldmend.field.filter import GATE, Belief, Heard, hear, predict
 from fieldmend.field.fitted import FittedField, Live
-from fieldmend.field.holdout import Calibration, calibrate, marked
+from fieldmend.field.holdout import Calibration, calibrate, draw_runs
 from fieldmend.field.model import Data
 from fieldmend.field.record import Record
 
 _SLOTS = 1000  # of the past that are replayed: the newest
 _HIDDEN = 0.3  # of their readings are hidden, in runs of all lengths
-_LONGEST = 4  # runs up to a quarter of the replay
 _RARE = 1e-4  # of readings that nobody calls false, so many may score beyond the gate
 _LEAST_GATE, _FEW = 4.5, 200  # nor is a gate decided by fewer readings
 
@@ -99,7 +98,7 @@ def replay(part: FittedField, X: Array, observed: Mask, *, first: int = 0) -> Li
     record = Record.of(X[rows], observed[rows], part.view, first=first + rows.start)
     data = record.data(np.arange(len(record.X), dtype=np.intp))
     good = part.window(data)[1].used
-    hidden = good & _runs(data.used, np.random.default_rng(0))
+    hidden = good & draw_runs(data.used.shape, _HIDDEN, np.random.default_rng(0))
     shown = data.using(data.used & ~hidden)
     belief, found, odd = Belief.start(part.field), [], []
     for t in range(len(record.X)):
@@ -113,17 +112,6 @@ def replay(part: FittedField, X: Array, observed: Mask, *, first: int = 0) -> Li
         odd.append(heard.score[one.used[:, 0] & good[:, t]])
     z, since, run = (np.concatenate(column) for column in zip(*found, strict=True))
     return Live(calibrate(z, since, run, part.level), _gate(np.concatenate(odd)))
-
-
-def _runs(used: Mask, rng: np.random.Generator) -> Mask:
-    """Runs of all lengths, as many short as long ones on a logarithmic scale."""
-    nodes, slots = used.shape
-    longest = max(slots // _LONGEST, 1)
-    count = int(np.ceil(_HIDDEN * used.size * np.log(max(longest, 2)) / longest))
-    length = np.exp(rng.random(count) * np.log(longest)).astype(np.intp)
-    node = rng.integers(nodes, size=count)
-    begin = (rng.random(count) * (slots - length + 1)).astype(np.intp)
-    return marked(used.shape, node, begin, length)
 
 
 def _gate(scores: Array) -> float:
