@@ -13,6 +13,7 @@ from fieldmend.holdout.blocks import spread
 from fieldmend.holdout.drawing import draw
 from fieldmend.holdout.scoring import FAR, Lost, Said, Witnesses, score, weights
 from fieldmend.holdout.strata import COUNT, STARTS, strata
+from fieldmend.holdout.usual import Usual
 from fieldmend.recovery import honest, job
 from fieldmend.recovery.job import one_condition
 from fieldmend.result.holdout import GapScore, Holdout
@@ -45,11 +46,11 @@ def network(seed=0, heard=None):
 # What is hidden ----------------------------------------------------------------------------------
 
 
-def test_only_readings_are_hidden_and_about_a_tenth_of_them():
+def test_only_readings_are_hidden_and_a_tenth_to_a_fifth_of_them():
     heard = lossy()
     out = draw(heard, ~heard, 3)
     assert not out.mask[~heard].any()
-    assert 0.06 < out.mask.sum() / heard.sum() < 0.2
+    assert 0.08 < out.mask.sum() / heard.sum() < 0.26
     np.testing.assert_array_equal(out.mask, draw(heard, ~heard, 3).mask)
     assert (out.mask != draw(heard, ~heard, 4).mask).any()
 
@@ -161,7 +162,8 @@ def test_the_second_run_is_the_whole_recovery_of_what_is_left():
     assert rec.holdout.method.count == mask.sum() == errors.size
     held = Witnesses.of(trial.readings, mask, trial.lost, Said(left.estimate))
     np.testing.assert_allclose(np.abs(held.error), errors)
-    expected = score(held, Lost.of(~np.isnan(trial.readings), trial.lost))
+    usual = Usual.of(trial.readings, trial.lost, trial.seed)
+    expected = score(held, Lost.of(~np.isnan(trial.readings), trial.lost), usual)
     assert rec.holdout.method.mae == expected.method.mae
     assert rec.holdout.method.mae < rec.holdout.line.mae
 
@@ -304,6 +306,38 @@ def test_directions_are_scored_the_short_way_round():
     np.testing.assert_allclose(seen.error, -6.0)
     np.testing.assert_allclose(seen.line, -15.0)
     assert (seen.inside == 1).all()
+
+
+# Calm times and rough ones ------------------------------------------------------------------------
+
+
+def calm(ours, line, blocks=20):
+    """Hidden readings, and a record in which the line is usually twice as far off."""
+    seen = witnesses(ours, line, np.zeros(len(ours), int), block=np.arange(len(ours)) % blocks)
+    return score(seen, lost_in({0: 10}), Usual(np.zeros(500, int), np.full(500, 2 * line.mean())))
+
+
+def test_hidden_in_calm_times_is_set_right_as_far_as_it_follows_the_line():
+    rough = 1 + (np.arange(1000) % 20) / 10
+    out = calm(0.5 * rough, rough)
+    assert out.line.mae == pytest.approx(2 * rough.mean())
+    assert out.method.mae == pytest.approx(2 * 0.5 * rough.mean())
+    assert out.plain_mae == pytest.approx(0.5 * rough.mean())
+    steady = calm(np.full(1000, 0.5), rough)
+    assert steady.method.mae == pytest.approx(0.5, rel=0.1)
+    assert steady.line.mae == out.line.mae
+
+
+def test_what_is_usual_is_the_mean_over_the_record():
+    """Rough in one tenth of the record, where nothing was lost: known all the same."""
+    rng = np.random.default_rng(0)
+    X = 0.01 * rng.normal(size=(1000, 8))
+    X[400:500] += 10 * rng.normal(size=(100, 8))
+    X[np.ix_(range(20, 380, 20), range(8))] = np.nan
+    usual = Usual.of(X, np.isnan(X), 0)
+    assert (usual.stratum % 5 == 0).all()
+    every = np.abs(X[1:-1] - (X[:-2] + X[2:]) / 2)
+    assert usual.error.mean() == pytest.approx(np.nanmean(every), rel=0.15)
 
 
 # How sure it is ----------------------------------------------------------------------------------

@@ -32,7 +32,7 @@ def evaluate(  # noqa: PLR0913 - options, keyword-only
     hide: Annotated[
         list[Hide] | None,
         typer.Option(
-            help="How readings are hidden: in gaps as long as the file's own, one by one, in runs, "
+            help="How readings are hidden: as the file lost them, one by one, in runs, "
             "or whole stretches of a node. May be repeated; gaps if not given.",
             metavar="gaps|uniform|bursts|blocks",
             rich_help_panel=COMPARING,
@@ -41,8 +41,8 @@ def evaluate(  # noqa: PLR0913 - options, keyword-only
     rate: Annotated[
         list[float] | None,
         typer.Option(
-            help="Share of the readings that stays; may be repeated. 0.95, 0.8 and 0.5 if not "
-            "given.",
+            help="Share of the readings that stays (not for gaps); may be repeated. 0.95, 0.8 and "
+            "0.5 if not given.",
             metavar="0..1",
             rich_help_panel=COMPARING,
         ),

@@ -9,6 +9,7 @@ from fieldmend.holdout.strata import COUNT, Index, Mask
 
 MOST = 24  # stretches of time that a record is cut into,
 GAPS = 2  # each so many usual gaps long at least
+PRIOR = 2.0  # blocks
 
 
 def blocks_of(heard: Mask, hidden: Mask, gap: Index) -> Index:
@@ -24,14 +25,30 @@ def blocks_of(heard: Mask, hidden: Mask, gap: Index) -> Index:
     return np.asarray((before + 1) * count // slots, dtype=np.intp)
 
 
-def spread(values: Array, stratum: Index, block: Index, weight: Array) -> float:
+def slope(ours: Array, line: Array, block: Index, prior: float) -> float:
+    """By how much the mean of one moves with the mean of the other, from block to block.
+
+    Few blocks can not tell: the prior counts as two of them.
+    """
+    index = np.unique(block, return_inverse=True)[1]
+    u, v = (np.bincount(index, a - a.mean()) for a in (ours, line))
+    both, own, count = float(u @ v), float(v @ v), len(u)
+    if own == 0.0:
+        return prior
+    return (both + PRIOR * prior * own / count) / (own + PRIOR * own / count)
+
+
+def spread(
+    values: Array, stratum: Index, block: Index, weight: Array, size: Array | None = None
+) -> float:
     """Standard error of Σ weight × mean of each stratum, blocks taken as independent.
 
     The linearised jackknife of a ratio: how much the mean would move without one of the blocks. A
     stratum that one block alone tells of says nothing about its own error: it is taken to be as
-    uncertain as it is large.
+    uncertain as it is large; `size` says how large, if the values themselves do not.
     """
-    top = float(np.abs(values).max(initial=0.0))
+    size = values if size is None else size
+    top = float(max(np.abs(values).max(initial=0.0), np.abs(size).max(initial=0.0)))
     if top == 0.0 or not np.isfinite(top):
         return 0.0 if top == 0.0 else np.nan
     names, index = np.unique(block, return_inverse=True)
@@ -45,7 +62,7 @@ def spread(values: Array, stratum: Index, block: Index, weight: Array) -> float:
         mean = part.mean()
         times = len(np.unique(own))
         if times < 2:
-            alone += (weight[k] * np.abs(part).mean()) ** 2
+            alone += (weight[k] * np.abs(size[here] / top).mean()) ** 2
             continue
         off = np.bincount(own, part - mean, len(names)) / part.size
         moved += weight[k] * off * np.sqrt(times / (times - 1))

@@ -25,6 +25,7 @@ class Canvas:
         self.expected = heard | lost
         self.slots, self.nodes = heard.shape
         per_node = np.count_nonzero(heard, axis=0)
+        self.readings = np.maximum(per_node, 1)
         self.total = int(per_node.sum())
         self.spare = np.where(per_node >= ENOUGH, per_node // 2, 0)
         self.room = self.spare.copy()
@@ -53,6 +54,17 @@ class Canvas:
         slot, node = np.divmod(cells, self.nodes)
         after, before = self.real_after[slot, node], self.real_before[slot, node]
         return np.asarray(after - before - 1, dtype=np.intp)
+
+    @property
+    def left(self) -> Index:
+        """Readings of each node that are not hidden."""
+        return np.asarray(self.readings - (self.spare - self.room), dtype=np.intp)
+
+    def starts(self, cells: Index) -> Index:
+        """First entries of the real gaps that these lost entries lie in."""
+        slot, node = np.divmod(cells, self.nodes)
+        first = self.real_before[slot, node].astype(np.intp) + 1
+        return np.asarray(first * self.nodes + node, dtype=np.intp)
 
     def hide(self, at: Index, source: Index) -> None:
         """Hide readings, flat indices, as those of `source` were lost."""

@@ -11,7 +11,10 @@ from fieldmend.holdout.places import alone, places, together
 from fieldmend.holdout.strata import COUNT, Index, Mask, strata
 
 SHARE = 0.1  # of the readings are hidden,
-MOST = 60_000  # but not more: they are witnesses enough
+UP_TO = 0.2  # or more, where gaps are long:
+GAPS = 24  # of every kind that matters,
+MATTERS = 0.05  # of what was lost;
+MOST = 60_000  # but never more: they are witnesses enough
 FEWEST = 20  # hidden readings that a score needs
 ROUNDS = 8
 CLOSE = 0.05  # of what is wanted may be left out
@@ -46,13 +49,14 @@ class Hidden:
 def draw(heard: Mask, lost: Mask, seed: int, share: float = SHARE) -> Hidden:
     """Choose about `share` of the readings, in the pattern of what was lost.
 
-    A lost entry is drawn, and its whole gap is laid over readings elsewhere, at the same node or
+    Real gaps are drawn and laid over readings elsewhere, at the same node or
     another, where it becomes about as long as it was. Where more nodes were silent then than are
     now, so many of those fall silent along. Gaps at the ends of the record are copied at the same
     end of other nodes. Kinds of gaps get readings by the square root of their share of what was
     lost: in between what is best for the mean over all and what is best for each. No node loses
-    more than half of its readings. Where nothing was lost, or nothing can be copied, single
-    readings are hidden.
+    more than half of its readings. Where gaps are long, up to twice as many readings are hidden: a
+    few gaps are few witnesses, however many readings they hold. Where nothing was lost, or nothing
+    can be copied, single readings are hidden.
 
     Parameters
     ----------
@@ -88,17 +92,23 @@ def draw(heard: Mask, lost: Mask, seed: int, share: float = SHARE) -> Hidden:
     if canvas.lost.any():
         kind = strata(heard, canvas.expected)[canvas.lost]
         cells = np.flatnonzero(canvas.lost)
-        root = np.sqrt(np.bincount(kind, minlength=COUNT))
+        count = np.bincount(kind, minlength=COUNT)
+        root = np.sqrt(count)
+        matter = [cells[kind == k] for k in np.flatnonzero(count > MATTERS * cells.size)]
+        needed = sum(GAPS * _usual_entries(canvas, part, rng) for part in matter)
+        more = min(int(needed), int(UP_TO / SHARE * wanted), MOST)
+        wanted = max(wanted, more)
         # The hardest kinds first: they need the most room.
         for k in np.flatnonzero(root)[::-1]:
-            _copy(canvas, cells[kind == k], int(np.ceil(wanted * root[k] / root.sum())), rng)
+            gaps = np.unique(canvas.starts(cells[kind == k]))
+            _copy(canvas, gaps, int(np.ceil(wanted * root[k] / root.sum())), rng)
     if np.count_nonzero(canvas.hidden) < FEWEST:
         _singles(canvas, wanted, rng)
     return _result(canvas)
 
 
-def _copy(canvas: Canvas, cells: Index, wanted: int, rng: np.random.Generator) -> None:
-    """Gaps that hold these lost entries, until about `wanted` readings more are hidden."""
+def _copy(canvas: Canvas, gaps: Index, wanted: int, rng: np.random.Generator) -> None:
+    """Copies of gaps, given by their first entries, until about `wanted` more are hidden."""
     goal = canvas.count + wanted
     for _ in range(ROUNDS):
         need = goal - canvas.count
@@ -106,7 +116,7 @@ def _copy(canvas: Canvas, cells: Index, wanted: int, rng: np.random.Generator) -
             return
         # Half at a time: what was hidden in between is seen when the next is placed.
         part = need / 2 if need > FEWEST else need
-        found = places(canvas, _gaps(canvas, cells, part, rng), rng).first(part)
+        found = places(canvas, _gaps(canvas, gaps, part, rng), rng).first(part)
         alone(canvas, found.kept(~found.lonely))
         for i in np.flatnonzero(found.lonely):
             if canvas.count < goal:
@@ -114,11 +124,24 @@ def _copy(canvas: Canvas, cells: Index, wanted: int, rng: np.random.Generator) -
         canvas.survey()
 
 
-def _gaps(canvas: Canvas, cells: Index, need: float, rng: np.random.Generator) -> Index:
-    """Lost entries, each standing for the gap it lies in: a gap is as likely as it is long."""
+def _usual_entries(canvas: Canvas, cells: Index, rng: np.random.Generator) -> float:
+    """About how many readings a copy of a gap hides, its company included."""
     some = rng.choice(cells, 64)
-    usual = float(canvas.length(some).mean())
-    return np.asarray(rng.choice(cells, max(1, int(2 * need / usual))), dtype=np.intp)
+    slot = some // canvas.nodes
+    silent = canvas.real_silent[slot + 1] - canvas.real_silent[slot]
+    usual = canvas.real_silent[-1] / canvas.slots
+    return float((canvas.length(some) * np.maximum(silent - usual, 1.0)).mean())
+
+
+def _gaps(canvas: Canvas, gaps: Index, need: float, rng: np.random.Generator) -> Index:
+    """So many gaps as might do, each standing as one of its entries.
+
+    Every gap is as likely as another: the long ones bring their many entries along.
+    """
+    usual = float(canvas.length(rng.choice(gaps, 64)).mean())
+    chosen = np.asarray(rng.choice(gaps, max(1, int(2 * need / usual))), dtype=np.intp)
+    step = (rng.random(chosen.size) * canvas.length(chosen)).astype(np.intp)
+    return np.asarray(chosen + step * canvas.nodes, dtype=np.intp)
 
 
 def _singles(canvas: Canvas, wanted: int, rng: np.random.Generator) -> None:

@@ -20,8 +20,9 @@ SILENCE = 3.0  # what a silence of all nodes more costs, in logarithms of length
 class Places:
     """Gaps and where they are copied to: slots `start` to before `stop` of `node`.
 
-    ``origin`` is the first slot of the real gap, ``whose`` its node, ``entries`` about how many
-    readings the copy hides, ``lonely`` whether other nodes have to fall silent along.
+    ``origin`` is the first slot of the real gap, ``whose`` its node, ``at`` the slot of a reading
+    that takes the place of the lost entry, ``entries`` about how many readings the copy hides,
+    ``lonely`` whether other nodes have to fall silent along.
     """
 
     node: Index
@@ -29,6 +30,7 @@ class Places:
     stop: Index
     origin: Index
     whose: Index
+    at: Index
     entries: Array
     lonely: Mask
 
@@ -66,7 +68,10 @@ def places(canvas: Canvas, cells: Index, rng: np.random.Generator) -> Places:
     fits &= now - then <= TOO_SILENT * canvas.nodes
     # Only more silent places cost: looking for equally silent ones would pile all copies up there.
     more = np.maximum(now - then, 0.0) / canvas.nodes
-    cost = np.where(fits, stretched + SILENCE * more, np.inf)
+    # A node that keeps fewer readings than the one that had the gap is less well known.
+    kept = np.maximum(canvas.left[node] - length[:, None], 1)
+    poorer = np.maximum(np.log(canvas.readings[whose][:, None] / kept), 0.0)
+    cost = np.where(fits, stretched + SILENCE * more + poorer, np.inf)
     best = np.argmin(cost, axis=1)
     row = np.arange(len(best))
     found = np.isfinite(cost[row, best])
@@ -76,7 +81,7 @@ def places(canvas: Canvas, cells: Index, rng: np.random.Generator) -> Places:
     # Silent together beyond what chance makes of nodes that fall silent one by one.
     lonely = missing >= np.maximum(1.0, np.sqrt(then[row, 0]))
     entries = (stop - start) * (1.0 + np.where(lonely, missing, 0.0))
-    return Places(node, start, stop, origin[row], whose[row], entries, lonely)
+    return Places(node, start, stop, origin[row], whose[row], here[row, best], entries, lonely)
 
 
 def _proposed(

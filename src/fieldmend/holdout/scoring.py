@@ -9,13 +9,15 @@ import numpy as np
 
 from fieldmend.diagnostics import gap_at
 from fieldmend.grid import Array
-from fieldmend.holdout.blocks import blocks_of, spread
+from fieldmend.holdout.blocks import blocks_of, slope, spread
 from fieldmend.holdout.strata import COUNT, STARTS, Index, Mask, bounds, strata
+from fieldmend.holdout.usual import Usual
 from fieldmend.metrics import GapErrors, HiddenErrors, interpolate
 from fieldmend.result.holdout import GapScore, Holdout
 
 FAR = 5.0  # times the error that nine in ten stay below, off estimate and line both: a false one
 LONGER = 2.0  # times the longest gap tried: what was lost in longer ones is untested
+AT_MOST = 4.0  # times: more is not set right
 FEWEST = 10  # hidden readings that a kind of gap needs to be tested
 
 
@@ -108,7 +110,9 @@ class Witnesses:
         return Witnesses(*(array[which] for array in vars(self).values()))
 
 
-def score(seen: Witnesses, lost: Lost, *, copied: bool = True) -> Holdout | None:
+def score(
+    seen: Witnesses, lost: Lost, usual: Usual | None = None, *, copied: bool = True
+) -> Holdout | None:
     """The errors of an estimate made without the hidden readings, beside a straight line's.
 
     Parameters
@@ -117,6 +121,9 @@ def score(seen: Witnesses, lost: Lost, *, copied: bool = True) -> Holdout | None
         The hidden readings. Those without an estimate are left out.
     lost
         What was really lost.
+    usual
+        How hard gaps like these usually are for a line: what was hidden in calmer or rougher times
+        is set right by as much as the estimate's errors follow the line's.
     copied
         Whether they were hidden in copies of the real gaps.
 
@@ -132,7 +139,7 @@ def score(seen: Witnesses, lost: Lost, *, copied: bool = True) -> Holdout | None
     as_lost = bool(weight.any())
     if not as_lost:
         weight = np.bincount(seen.stratum, minlength=COUNT) / seen.error.size
-    table = _Table.of(seen)
+    table = _Table.of(seen, usual)
     return table.whole(weight, lost, copied=copied and as_lost)
 
 
@@ -153,23 +160,64 @@ def _tried(seen: Witnesses, lost: Lost) -> Mask:
 
 @dataclass(frozen=True)
 class _Table:
-    """Errors of every hidden reading, limited, with what sums are made of them."""
+    """Errors of every hidden reading, limited and set right.
+
+    The blocks' means of ``own`` say how uncertain the estimate's error is, those of ``beside`` how
+    uncertain its difference to the line's.
+    """
 
     seen: Witnesses
     ours: Array
     line: Array
+    own: Array
+    beside: Array
     far: Mask
 
     @classmethod
-    def of(cls, seen: Witnesses) -> _Table:
+    def of(cls, seen: Witnesses, usual: Usual | None = None) -> _Table:
         ours, line = np.abs(seen.error), np.abs(seen.line)
         limit = np.full(COUNT, np.inf)
         for k in np.unique(seen.stratum):
             here = seen.stratum == k
             limit[k] = FAR * max(float(np.quantile(e[here], 0.9)) for e in (ours, line))
-        limit = np.where(limit > 0, limit, np.inf)[seen.stratum]
-        far = (ours > limit) & (line > limit)
-        return cls(seen, np.where(far, limit, ours), np.where(far, limit, line), far)
+        limit = np.where(limit > 0, limit, np.inf)
+        at = limit[seen.stratum]
+        far = (ours > at) & (line > at)
+        ours, line = np.where(far, at, ours), np.where(far, at, line)
+        table = cls(seen, ours, line, ours, ours - line, far)
+        return table if usual is None else table.set_right(usual.means(limit))
+
+    def set_right(self, usual: Array) -> _Table:
+        """As if readings had been hidden in times as calm and as rough as the record's.
+
+        The line's errors get their usual mean, the estimate's move along by as much as they follow
+        the line's from block to block (regression on a mean that is known).
+        """
+        columns = [a.copy() for a in (self.ours, self.line, self.own, self.beside)]
+        for k in np.flatnonzero(np.isfinite(usual)):
+            here = self.seen.stratum == k
+            ours, line = self.ours[here], self.line[here]
+            if not here.any() or not ours.any() or not line.any() or usual[k] == 0:
+                continue
+            mean, straight = float(ours.mean()), float(line.mean())
+            follows = slope(ours, line, self.seen.block[here], mean / straight)
+            follows = min(max(follows, 0.0), 2 * mean / straight)
+            factor = 1 + follows * (usual[k] - straight) / mean
+            factor = min(max(factor, 1 / AT_MOST), AT_MOST)
+            own = factor * (ours - follows * line)
+            for column, value in zip(
+                columns, (factor * ours, line * (usual[k] / straight), own, own), strict=True
+            ):
+                column[here] = value
+        ours, line, own, beside = columns
+        return _Table(self.seen, ours, line, own, beside, self.far)
+
+    def kept(self, which: Mask) -> _Table:
+        """Some of them."""
+        parts = (self.ours, self.line, self.own, self.beside, self.far)
+        seen = self.seen.kept(which)
+        ours, line, own, beside, far = (part[which] for part in parts)
+        return _Table(seen, ours, line, own, beside, far)
 
     def whole(self, weight: Array, lost: Lost, *, copied: bool) -> Holdout:
         """All strata by their weight."""
@@ -182,8 +230,8 @@ class _Table:
             HiddenErrors(count, *ours, skill, tuple(_ours(c) for c in rows)),
             HiddenErrors(count, *line, 0.0, tuple(_line(c) for c in rows)),
             self._covered(weight),
-            spread(self.ours, self.seen.stratum, self.seen.block, weight),
-            spread(self.ours - self.line, self.seen.stratum, self.seen.block, weight),
+            self._uncertainty(self.own, weight),
+            self._uncertainty(self.beside, weight),
             self._mean(np.abs(self.seen.error), weight),
             self._mean(np.abs(self.seen.line), weight),
             int(np.count_nonzero(self.far)),
@@ -206,11 +254,15 @@ class _Table:
         top = float(values.max()) or 1.0
         return self._mean(values, weight), top * self._mean((values / top) ** 2, weight) ** 0.5
 
+    def _uncertainty(self, values: Array, weight: Array) -> float:
+        size = self.ours if values is self.own else self.ours - self.line
+        return spread(values, self.seen.stratum, self.seen.block, weight, size)
+
     def _covered(self, weight: Array) -> float | None:
         asked = ~self.far & ~np.isnan(self.seen.inside)
         if not asked.any():
             return None
-        part = _Table(self.seen.kept(asked), self.ours[asked], self.line[asked], self.far[asked])
+        part = self.kept(asked)
         return part._mean(part.seen.inside, weight)
 
     def _class(self, i: int, weight: Array, lost: Lost, *, copied: bool) -> GapScore:
@@ -224,13 +276,13 @@ class _Table:
         if not here.any():
             none = (np.nan, np.nan, np.nan, np.nan, np.nan)
             return GapScore(*facts, 0, *none, None, gone)
-        part = _Table(self.seen.kept(here), self.ours[here], self.line[here], self.far[here])
+        part = self.kept(here)
         own = np.zeros(COUNT)
         own[list(both)] = weight[list(both)]
         if not own.any():
             own[list(both)] = np.bincount(part.seen.stratum, minlength=COUNT)[list(both)]
         own = own / own.sum()
-        error = spread(part.ours, part.seen.stratum, part.seen.block, own)
+        error = part._uncertainty(part.own, own)
         mae, rmse = part._errors(part.ours, own)
         means = mae, error, rmse, *part._errors(part.line, own)
         return GapScore(*facts, int(here.sum()), *means, part._covered(own), gone)

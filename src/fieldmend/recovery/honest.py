@@ -18,6 +18,7 @@ from fieldmend.grid import Array, Grid
 from fieldmend.holdout.drawing import Hidden, draw
 from fieldmend.holdout.scoring import Lost, Said, Witnesses
 from fieldmend.holdout.scoring import score as summed
+from fieldmend.holdout.usual import Usual
 from fieldmend.recovery.judging import outside
 from fieldmend.recovery.service import service
 from fieldmend.recovery.windows import windows
@@ -52,12 +53,15 @@ class Trial:
         True where an estimate is wanted.
     hidden
         The readings that were hidden.
+    seed
+        Of the draw.
     """
 
     grid: Grid
     readings: Array
     lost: Array
     hidden: Hidden
+    seed: int
 
 
 def trials(grid: Grid, name: str, options: Options) -> Iterator[Trial]:
@@ -78,7 +82,9 @@ def trials(grid: Grid, name: str, options: Options) -> Iterator[Trial]:
         lost |= outside(X, limits)
         hidden = draw(heard, lost, options.seed + i)
         if hidden.mask.any():
-            yield Trial(_without(grid, name, rows, hidden), readings, lost, hidden)
+            yield Trial(
+                _without(grid, name, rows, hidden), readings, lost, hidden, options.seed + i
+            )
 
 
 @dataclass
@@ -87,6 +93,7 @@ class Scores:
 
     seen: list[Witnesses] = field(default_factory=list)
     lost: list[Lost] = field(default_factory=list)
+    usual: list[Usual] = field(default_factory=list)
     copied: bool = False
 
     def add(self, trial: Trial, said: Said, period: float = 0.0) -> None:
@@ -95,13 +102,19 @@ class Scores:
         hidden = trial.hidden.mask
         self.seen.append(Witnesses.of(trial.readings, hidden, trial.lost, said, period))
         self.lost.append(Lost.of(heard, trial.lost))
+        self.usual.append(Usual.of(trial.readings, trial.lost, trial.seed, period))
         self.copied |= trial.hidden.copied
 
     def whole(self) -> Holdout | None:
         """All stretches as one; None without any."""
         if not self.seen:
             return None
-        return summed(Witnesses.pooled(self.seen), Lost.pooled(self.lost), copied=self.copied)
+        return summed(
+            Witnesses.pooled(self.seen),
+            Lost.pooled(self.lost),
+            Usual.pooled(self.usual),
+            copied=self.copied,
+        )
 
 
 def score(grid: Grid, name: str, options: Options, run: Run, period: float = 0.0) -> Holdout | None:
