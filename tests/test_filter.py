@@ -416,3 +416,31 @@ def test_masked_readings_are_not_heard(net, model):
     assert a.estimate.dtype == np.float64
     _, c = model.step(model.start(), y.astype(np.float32))
     assert c.estimate.dtype == c.lower.dtype == np.float32
+
+
+@pytest.mark.parametrize("loss", [0.5, 0.8])
+def test_on_real_temperatures_it_halves_the_error_of_the_last_value(real, loss):
+    """IntelLab, parameters from the two days before; six slots later a window is as good as all."""
+    grid = fm.read(str(real("intellab_mar04_08.parquet"))).grid(slot="5min")
+    X = grid.values["temperature"][: 3 * 288, [n != "18" for n in grid.nodes]]
+    hidden = np.isfinite(X) & (np.random.default_rng(1).random(X.shape) < loss)
+    model = fm.FieldModel.fit(X[:576])
+    Y = np.where(hidden, np.nan, X)
+    state, _ = stepped(model, Y[432:576])
+    _, out = stepped(model, Y[576:], state)
+    last = Y.copy()
+    for t in range(1, len(last)):
+        last[t] = np.where(np.isnan(last[t]), last[t - 1], last[t])
+    lost, truth = hidden[576:], X[576:]
+    error = np.abs(out["estimate"] - truth)[lost].mean()
+    assert error < 0.5 * np.abs(last[576:] - truth)[lost].mean()
+    inside = (out["lower"] <= truth) & (truth <= out["upper"])
+    assert 0.85 < inside[lost].mean() < 0.99
+    if loss > 0.5:
+        return
+    batch, later = model.apply(Y).estimate, []
+    for end in range(600, 864, 12):
+        later.append(model.apply(Y[end - 288 : end]).estimate[-7])
+    rows = np.arange(600, 864, 12) - 7
+    off = [np.abs(e - X[rows])[hidden[rows]].mean() for e in (np.array(later), batch[rows])]
+    assert off[0] < 1.1 * off[1]
