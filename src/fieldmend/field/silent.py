@@ -42,6 +42,8 @@ def with_silent(part: FittedField, heard: Mask) -> FittedField:
         screen=_screen(part.screen, len(silent)),
         second=None if part.second is None else _second(part.second, len(silent)),
         unheard=tuple(silent.tolist()),
+        joint=None,  # for the fitted record only, which it has left
+        together=None,
     )
 
 
