@@ -233,14 +233,15 @@ def _reading(plan: Plan, v: int, params: dict[str, Any]) -> str:
     if codes:
         params[f"m{v}"] = [float(code) for code in codes]
         declared = f" AND NOT list_contains(CAST($m{v} AS DOUBLE[]), n{v})"
-    exact = ""
+    # The usual number enters the first branch, and nothing that costs is asked of it.
+    usual = f"WHEN abs(n{v}) < {EXACT}{declared} THEN n{v}"
     column = next(c for c, held in plan.slots.items() if held == v)
+    large = f"isfinite(n{v}) AND abs(n{v}) >= {EXACT}{declared}"
     if plan.stage.kinds[column] == "integer":
-        exact = f" AND abs(n{v}) < {EXACT}"
-    elif plan.stage.kinds[column] == "text":  # the branch that costs is entered by odd cells only
-        whole = f"regexp_full_match(trim(s{v}), '[+-]?\\d+')"
-        exact = f" AND CASE WHEN abs(n{v}) >= {EXACT} THEN NOT {whole} ELSE true END"
-    return f"CASE WHEN isfinite(n{v}){exact}{declared} THEN n{v} END"
+        return f"CASE {usual} END"
+    if plan.stage.kinds[column] == "text":
+        large += f" AND NOT regexp_full_match(trim(s{v}), '[+-]?\\d+')"
+    return f"CASE {usual} WHEN {large} THEN n{v} END"
 
 
 def _judged(plan: Plan, params: dict[str, Any], doubtful: str) -> str:
