@@ -7,7 +7,7 @@ import pytest
 
 import fieldmend as fm
 from fieldmend import faults
-from fieldmend.faults import events, history, implied, neighbours, stretches
+from fieldmend.faults import events, history, implied, lasting, neighbours, stretches
 
 HOUR = 3_600_000_000
 SLOT = HOUR // 12
@@ -695,3 +695,64 @@ def test_the_labelled_event_is_no_fault(real):
         labels = faults.Context(slot=grid.slot, companions={other: grid.values[other]})
         found = faults.search(grid.values[name], labels)
         assert found.faults[happened].mean() < 0.02
+
+
+# Gross tests
+
+
+def test_a_flat_line_while_the_others_move_is_stuck_even_at_zero():
+    """Signals that rest now and then, so that the network's runs alone say nothing."""
+    X = np.maximum(readings(744, seed=3) - 19.0, 0.0)
+    X[:, 5] = np.maximum(X[:, 4] + 0.1, 0.05)  # this one never rests
+    assert not faults.search(X, context(X)).gross[:, 5].any()
+    X[300:328, 5] = 0.0
+    X[300:328, :5] += 6.0
+    X[300:328, 6:] += 6.0 + np.random.default_rng(0).normal(0, 1, (28, NODES - 6))
+    found = faults.search(X, context(X))
+    assert found.faults[300:328, 5].all()
+    assert not np.delete(found.faults, 5, axis=1).any()
+
+
+def test_nodes_that_rest_together_are_not_stuck():
+    X = readings(744)
+    X[300:340, :3] = 0.0
+    assert not lasting.flat(X, np.zeros(X.shape, dtype=bool))[300:340, :3].any()
+
+
+def test_one_reading_far_off_everything_is_a_fault():
+    X = readings(744)
+    X[200, 3] = -36.9
+    assert faults.search(X, context(X)).faults[200, 3]
+    assert faults.search(X, context(X)).faults.sum() == 1
+
+
+def test_skewed_values_do_not_run_away():
+    rng = np.random.default_rng(0)
+    for seed in (1, 2, 3):
+        net = fm.simulate.happening("fireworks", days=60, seed=seed)
+        assert faults.persistent(net.readings, labels_of(net)).mean() < 0.002
+    X = np.exp(rng.normal(0, 1.0, (900, 1)) + 0.3 * rng.normal(size=(900, 20)))
+    assert faults.persistent(X).mean() < 0.002
+
+
+def test_where_a_node_goes_again_and_again_is_no_running_away():
+    X = readings(1500)
+    once = X.copy()
+    once[700:760, 3] += np.hanning(60) * 60
+    again = once.copy()
+    for start in (100, 333, 1010, 1200, 1333):
+        again[start : start + 60, 3] += np.hanning(60) * 60
+    nothing = np.zeros(X.shape, dtype=bool)
+    assert lasting.runaway(once, nothing, context(X))[:, 3].any()
+    assert not lasting.runaway(again, nothing, context(X))[:, 3].any()
+
+
+def test_a_station_without_wind_in_a_gale(real):
+    grid = fm.read(real("molene_radome.parquet")).grid()
+    X = grid.values["ff"]
+    node = grid.nodes.index("22135001")
+    found = faults.search(X, faults.Context(slot=grid.slot)).faults
+    calm = np.flatnonzero(X[:, node] == 0)
+    longest = max(np.split(calm, np.flatnonzero(np.diff(calm) > 1) + 1), key=len)
+    assert len(longest) == 28
+    assert found[longest, node].all()

@@ -13,7 +13,7 @@ STEPS = 6
 # Others may see it so many slots earlier or later, and a quarter of its length.
 LAG = 6
 # Positions in the record that say what is usual.
-PLACES = 1000
+PLACES = 500
 # Stretches like the one in question that the record has to hold.
 FEWEST = 8
 
@@ -41,7 +41,7 @@ class Shape:
     @property
     def around(self) -> int:
         """Steps of reference on either side."""
-        return 2 * self.centre
+        return self.centre
 
 
 class Course:
@@ -57,7 +57,7 @@ class Course:
         spread = node_medians(np.abs(values - node_medians(values)))
         self.spread = np.where(spread > 0, spread, 1.0)
         self._steps: dict[int, Array] = {}
-        self._usual: dict[Shape, tuple[Array, Array, Array]] = {}
+        self._usual: dict[Shape, dict[int, tuple[Array, Array]]] = {}
 
     def __call__(
         self, start: int, stop: int, node: int, near: Array, side: int | None = None
@@ -71,19 +71,20 @@ class Course:
         """
         shape = Shape.of(stop - start)
         first = start // shape.step - shape.lag
-        out = [o[0] for o in self._out(shape, np.array([first]), np.append(near, node))]
-        places, *usual = self._everywhere(shape)
+        columns = np.append(near, node)
+        out = [o[0] for o in self._out(shape, np.array([first]), columns)]
+        places, *usual = self._everywhere(shape, columns)
         if side is None:
             side = int(out[1][-1] > out[0][-1])
         far = np.abs(places - first) > shape.centre
-        far &= ~(usual[side][:, node] > 0.5 * abs(out[side][-1]))
+        far &= ~(usual[side][:, -1] > 0.5 * abs(out[side][-1]))
         whole = np.count_nonzero(far) / max(len(places), 1) * self._stretches(shape)
         if whole < FEWEST:  # too long for anybody to say what is usual
             return np.ones(near.size), np.ones(near.size)
-        same = self._shares(out[side][:-1], usual[side][far][:, near], whole)
+        same = self._shares(out[side][:-1], usual[side][far][:, :-1], whole)
         own = self.comparable * out[side][-1] / self.spread[node]
         same[~(out[side][:-1] / self.spread[near] >= own)] = 1.0
-        return same, self._shares(out[1 - side][:-1], usual[1 - side][far][:, near], whole)
+        return same, self._shares(out[1 - side][:-1], usual[1 - side][far][:, :-1], whole)
 
     def _shares(self, mine: Array, usual: Array, whole: float) -> Array:
         """Share of usual excursions that are as large, each node in its own measure."""
@@ -106,14 +107,17 @@ class Course:
         """Stretches of this shape that the record holds; half overlapping, they differ still."""
         return 2 * len(self.values) / (shape.step * shape.centre)
 
-    def _everywhere(self, shape: Shape) -> tuple[Array, Array, Array]:
-        if shape not in self._usual:
-            steps = -(-len(self.values) // shape.step)
-            first = np.unique(np.linspace(0, max(steps - shape.centre, 0), PLACES).astype(int))
-            every = np.arange(self.values.shape[1])
-            high, low = self._out(shape, first, every)
-            self._usual[shape] = first, high, low
-        return self._usual[shape]
+    def _everywhere(self, shape: Shape, columns: Array) -> tuple[Array, Array, Array]:
+        """Places in the record, and how far the columns go out there, above and below."""
+        steps = -(-len(self.values) // shape.step)
+        first = np.unique(np.linspace(0, max(steps - shape.centre, 0), PLACES).astype(int))
+        known = self._usual.setdefault(shape, {})
+        new = np.array([c for c in columns.tolist() if c not in known], dtype=int)
+        if new.size:
+            high, low = self._out(shape, first, new)
+            known.update((c, (high[:, i], low[:, i])) for i, c in enumerate(new.tolist()))
+        both = [known[c] for c in columns.tolist()]
+        return first, np.column_stack([h for h, _ in both]), np.column_stack([o for _, o in both])
 
     def _out(self, shape: Shape, first: Array, columns: Array) -> tuple[Array, Array]:
         """Farthest above and below the reference, of windows that begin at `first`."""

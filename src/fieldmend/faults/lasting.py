@@ -25,6 +25,7 @@ from fieldmend.faults.stretches import (
     grown,
     joined,
     node_medians,
+    rare,
     rolling,
     slot_medians,
     stretches,
@@ -36,6 +37,10 @@ FEWEST_NODES = 3
 SMOOTH, LOW, HIGH = 15, 2.0, 4.5
 # Departures are looked for again with the last ones left out.
 PASSES = 2
+# A node that repeats one value while what is implied moves by so many spreads, or is so far away.
+MOVED, AWAY = 4.0, 3.0
+# Share of a node's other readings that come half as far: then it is where the node goes.
+HABITUAL = 0.02
 # Share of its last readings that a node has to be off to be given up.
 OFF = 0.75
 
@@ -105,10 +110,12 @@ def search(X: Any, context: Context | None = None) -> Search:
     gone = gross.copy()
     if tests.stuck:
         gross |= stuck(values)
+        gross |= flat(values, gross)
     if tests.noisy:
         gross |= noisy(values)
     found = gross.copy()
     if tests.drift:
+        found |= absurd(values, found)
         found |= displaced(values, found)
         gone |= runaway(values, found, context)
         found |= gone
@@ -190,15 +197,73 @@ def displaced(values: Array, left_out: Mask) -> Mask:
     return found & ~shared(found, deviation, left_out)
 
 
+def flat(values: Array, left_out: Mask) -> Mask:
+    """Values that repeat longer than this node ever does, while what the others imply moves on.
+
+    Zero is a value too: an anemometer that reads 0.0 for a day in a gale. A run counts if it is
+    twice as long as any other of the node, and if what is implied moves by four of the node's usual
+    distances from it meanwhile, or stays three away.
+    """
+    runs = [history.repeats(column[~np.isnan(column)]) for column in values.T]
+    out = np.zeros(values.shape, dtype=np.bool_)
+    for n, run in enumerate(runs):
+        if run.length.size < 2:
+            continue
+        longest = int(np.argmax(run.length))
+        length = int(run.length[longest])
+        if length >= max(history.SHORTEST_STUCK, 2 * np.delete(run.length, longest).max()):
+            at = np.flatnonzero(~np.isnan(values[:, n]))
+            out[at[run.start[longest] : run.start[longest] + length], n] = True
+    out &= ~left_out & ~_at_rest(values, out)
+    if not out.any():
+        return out
+    field = implied(values, ~np.isnan(values) & ~left_out & ~out)
+    for n in np.flatnonzero(out.any(axis=0)):
+        off = field.residual[out[:, n], n] / field.spread[n]
+        off = off[~np.isnan(off)]
+        if off.size < history.SHORTEST_STUCK:
+            out[:, n] = False
+            continue
+        low, mid, high = np.quantile(off, (0.1, 0.5, 0.9))
+        out[:, n] &= bool(high - low > MOVED or abs(mid) > AWAY)
+    return out
+
+
+def _at_rest(values: Array, runs: Mask) -> Mask:
+    """Runs during which another node has its own at the same value: nothing happens there."""
+    out = np.zeros(runs.shape, dtype=np.bool_)
+    for n in np.flatnonzero(runs.any(axis=0)):
+        mine = runs[:, n]
+        with np.errstate(invalid="ignore"):
+            same = runs[mine] & (np.abs(values[mine] - values[mine, n][:, None]) < 1e-9)
+        out[mine, n] = np.count_nonzero(same.mean(axis=0) > 0.25) > 1
+    return out
+
+
+def absurd(values: Array, left_out: Mask) -> Mask:
+    """Readings that lie where no other does, far off everything; single ones too.
+
+    The limit is the size that one reading in 10⁶ would exceed, were the tail a power law, and half
+    of the distance has to be the node's own: what all nodes do is none.
+    """
+    size, own = _sizes(values, left_out)
+    pool = size[~np.isnan(size) & ~left_out]
+    if pool.size == 0:
+        return np.zeros(values.shape, dtype=np.bool_)
+    return np.asarray((size > rare(pool, 4.0)) & (own >= 0.5 * size), dtype=np.bool_)
+
+
 def runaway(values: Array, left_out: Mask, context: Context) -> Mask:
     """Levels that no usual reading of the node comes near to, for long or for good.
 
-    The limit is ``q60·(q60/q40)⁵`` of the network's deviations in units of each node's own spread:
-    9 standard deviations for normal values, more for heavy tails. Quantiles that low are what a
-    network has left when its batteries die one after the other.
+    The limit is ``q60·(q60/q40)⁵`` of the network's deviations in units of each node's own spread
+    to that side: 9 standard deviations for normal values, more for heavy tails. Quantiles that low
+    are what a network has left when its batteries die one after the other. They know little of a
+    tail, so half of the distance has to be the node's own: what the slot's other nodes do too is
+    no running away, unless the battery is low, nor is where the node goes at other times too.
     """
-    deviation, spread = _own_deviation(values, left_out)
-    size = np.abs(deviation) / spread
+    deviation, _ = _own_deviation(values, left_out)
+    size, own = _sizes(values, left_out)
     pool = size[~np.isnan(size) & ~left_out]
     out = np.zeros(values.shape, dtype=np.bool_)
     low, high = np.quantile(pool, (0.4, 0.6)) if pool.size else (0.0, 0.0)
@@ -210,9 +275,31 @@ def runaway(values: Array, left_out: Mask, context: Context) -> Mask:
         beyond = far[at, n]
         for a, b in zip(*stretches(joined(beyond, SMOOTH)), strict=True):
             if b - a >= SMOOTH // 2 and beyond[a:b].mean() > 0.5:
-                out[at[a:b], n] = True
-    together = shared(out, deviation, left_out) & ~on_low_battery(out, context)
-    return out & ~together & ~recurrent(out, deviation, context)
+                elsewhere = np.delete(size[at, n], slice(a, b))[
+                    ~np.delete(left_out[at, n], slice(a, b))
+                ]
+                half = 0.5 * float(np.median(size[at[a:b], n]))
+                out[at[a:b], n] = (elsewhere > half).mean() <= HABITUAL if elsewhere.size else True
+    weak = on_low_battery(out, context)
+    together = shared(out, deviation, left_out) | mostly(own < 0.5 * size, out)
+    return out & ~(together & ~weak) & ~recurrent(out, deviation, context)
+
+
+def _sizes(values: Array, left_out: Mask) -> tuple[Array, Array]:
+    """Distances from the node's level in its spread to that side, and how much of it is its own.
+
+    A skewed quantity has a wider side. Its own is what is left when the slot's median is taken off.
+    """
+    deviation, spread = _own_deviation(values, left_out)
+    kept = np.where(left_out, np.nan, deviation)
+    sides = []
+    for sign in (1, -1):
+        one = MAD * node_medians(np.where(sign * kept > 0, np.abs(kept), np.nan))
+        # Never narrower than half of what both sides say: a side may hold a few readings only.
+        sides.append(np.fmax(np.nan_to_num(one), 0.5 * spread))
+    scaled = np.where(deviation > 0, deviation / sides[0], deviation / sides[1])
+    common = np.nan_to_num(slot_medians(np.where(left_out, np.nan, scaled)))
+    return np.abs(scaled), np.abs(scaled - common[:, None])
 
 
 def _own_deviation(values: Array, left_out: Mask) -> tuple[Array, Array]:
