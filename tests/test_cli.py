@@ -267,6 +267,11 @@ def test_demo(tmp_path, monkeypatch, run):
     assert code == 0
     assert "Look first at" in out
     assert {p.name: p.read_bytes() for p in Path("fieldmend-demo").iterdir()} == first
+    # What needs a visit comes first: the dead, the stuck and the drifting node of `cli.demo`.
+    look = out.split("Look first at")[1]
+    places = [look.index(f"node {node}, temperature") for node in ("n30", "n18", "n07")]
+    assert places == sorted(places)
+    assert look.count("node n", 0, places[-1]) == 2
     assert opened == []  # no terminal, no browser
     Path("mine").mkdir()
     Path("mine/demo.csv").write_text("precious")

@@ -44,6 +44,20 @@ class Shape:
         return self.centre
 
 
+@dataclass(frozen=True)
+class Went:
+    """Of each companion: the share of other stretches in which it went as far, and how far.
+
+    `same` to the node's side, `other` to the other; `size` as a part of the node's own way, each in
+    its own spread, `either` to whichever side it went farther.
+    """
+
+    same: Array
+    other: Array
+    size: Array
+    either: Array
+
+
 class Course:
     """How far each column goes out of its surroundings, at any place and scale.
 
@@ -61,8 +75,8 @@ class Course:
 
     def __call__(
         self, start: int, stop: int, node: int, near: Array, side: int | None = None
-    ) -> tuple[Array, Array]:
-        """Shares of other stretches in which those near went as far: to that side, to the other.
+    ) -> Went:
+        """How far those near went, to that side and to the other.
 
         Other are stretches in which the node itself did not go half as far as now: what comes again
         and again, and is seen each time, is seen. A share is never below one stretch in as many as
@@ -80,11 +94,14 @@ class Course:
         far &= ~(usual[side][:, -1] > 0.5 * abs(out[side][-1]))
         whole = np.count_nonzero(far) / max(len(places), 1) * self._stretches(shape)
         if whole < FEWEST:  # too long for anybody to say what is usual
-            return np.ones(near.size), np.ones(near.size)
+            return Went(*(np.ones(near.size) for _ in range(4)))
         same = self._shares(out[side][:-1], usual[side][far][:, :-1], whole)
-        own = self.comparable * out[side][-1] / self.spread[node]
-        same[~(out[side][:-1] / self.spread[near] >= own)] = 1.0
-        return same, self._shares(out[1 - side][:-1], usual[1 - side][far][:, :-1], whole)
+        own = max(out[side][-1] / self.spread[node], 1e-300)
+        size = out[side][:-1] / self.spread[near] / own
+        either = np.fmax(out[0][:-1], out[1][:-1]) / self.spread[near] / own
+        same[~(size >= self.comparable)] = 1.0
+        other = self._shares(out[1 - side][:-1], usual[1 - side][far][:, :-1], whole)
+        return Went(same, other, np.nan_to_num(size), np.nan_to_num(either))
 
     def _shares(self, mine: Array, usual: Array, whole: float) -> Array:
         """Share of usual excursions that are as large, each node in its own measure."""

@@ -211,14 +211,15 @@ def flat(values: Array, left_out: Mask) -> Mask:
             continue
         longest = int(np.argmax(run.length))
         length = int(run.length[longest])
-        if length >= max(history.SHORTEST_STUCK, 2 * np.delete(run.length, longest).max()):
+        other = int(np.delete(run.length, longest).max())
+        if length >= max(history.SHORTEST_STUCK, 2 * other):
             at = np.flatnonzero(~np.isnan(values[:, n]))
             out[at[run.start[longest] : run.start[longest] + length], n] = True
     out &= ~left_out & ~_at_rest(values, out)
     if not out.any():
         return out
     field = implied(values, ~np.isnan(values) & ~left_out & ~out)
-    for n in np.flatnonzero(out.any(axis=0)):
+    for n in map(int, np.flatnonzero(out.any(axis=0))):
         off = field.residual[out[:, n], n] / field.spread[n]
         off = off[~np.isnan(off)]
         if off.size < history.SHORTEST_STUCK:
@@ -275,14 +276,24 @@ def runaway(values: Array, left_out: Mask, context: Context) -> Mask:
         beyond = far[at, n]
         for a, b in zip(*stretches(joined(beyond, SMOOTH)), strict=True):
             if b - a >= SMOOTH // 2 and beyond[a:b].mean() > 0.5:
-                elsewhere = np.delete(size[at, n], slice(a, b))[
-                    ~np.delete(left_out[at, n], slice(a, b))
-                ]
-                half = 0.5 * float(np.median(size[at[a:b], n]))
-                out[at[a:b], n] = (elsewhere > half).mean() <= HABITUAL if elsewhere.size else True
+                out[at[a:b], n] = True
     weak = on_low_battery(out, context)
     together = shared(out, deviation, left_out) | mostly(own < 0.5 * size, out)
-    return out & ~(together & ~weak) & ~recurrent(out, deviation, context)
+    usual = (together | _habitual(size, out, left_out)) & ~weak
+    return out & ~usual & ~recurrent(out, deviation, context)
+
+
+def _habitual(size: Array, found: Mask, left_out: Mask) -> Mask:
+    """Stretches of `found` half as far as which the node goes at other times too."""
+    out = np.zeros(found.shape, dtype=np.bool_)
+    for n in np.flatnonzero(found.any(axis=0)):
+        for a, b in zip(*stretches(found[:, n]), strict=True):
+            half = 0.5 * float(np.nanmedian(size[a:b, n]))
+            others = ~np.isnan(size[:, n]) & ~left_out[:, n]
+            others[a:b] = False
+            if others.any():
+                out[a:b, n] = (size[others, n] > half).mean() > HABITUAL
+    return out
 
 
 def _sizes(values: Array, left_out: Mask) -> tuple[Array, Array]:

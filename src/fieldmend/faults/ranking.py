@@ -84,7 +84,7 @@ def _task(episode: Episode) -> Kind:
 
 
 def _kind(episode: Episode) -> Kind:
-    return Kind(episode.kind) if episode.kind in list(Kind) else Kind.SPIKE
+    return next((kind for kind in Kind if kind == episode.kind), Kind.SPIKE)
 
 
 def _crowds(faults: Sequence[Episode], nodes: int, slots: int) -> list[list[Episode]]:
@@ -139,7 +139,7 @@ def silences(heard: Mask) -> list[tuple[int, int]]:
     [(1, 59)]
     """
     slots = len(heard)
-    out = []
+    out: list[tuple[int, int]] = []
     if not heard.any():
         return out
     end = int(np.flatnonzero(heard.any(axis=1))[-1])

@@ -44,7 +44,9 @@ AGAINST = 1 / 3
 # A move of all nodes is in what they imply, so it is no excuse for a departure many times as large.
 COMPARABLE = 0.25
 # Another condition has gone as far in this share of other stretches at most, all of them together.
-CONDITION = 0.05
+CONDITION = 0.04
+# ... and this part of the node's own way now, each in its own spread.
+PART = 0.1
 SAME_SENSOR = 0.9
 
 
@@ -168,8 +170,9 @@ def by_conditions(values: Array, flagged: Mask, context: Context, mute: Mask) ->
         theirs = np.arange(1, course.values.shape[1])
         for node, a, b in _stretches(values[:, [n]], asked[:, [n]], mute[:, [n]]):
             if np.count_nonzero(asked[a:b, n]) > SPIKE:
-                shares = np.minimum(*course(a, b, node, theirs))
-                out[a:b, n] = asked[a:b, n] & bool(shares.min() <= CONDITION / theirs.size)
+                went = course(a, b, node, theirs)
+                rare = np.minimum(went.same, went.other) <= CONDITION / theirs.size
+                out[a:b, n] = asked[a:b, n] & bool((rare & (went.either > PART)).any())
     return out
 
 
@@ -189,10 +192,13 @@ def _is_seen(
     enough: tuple[tuple[float, int], ...],
 ) -> bool:
     for course, side in zip(courses, sides, strict=True):
-        same, other = course(*at, near, side)
+        went = course(*at, near, side)
         for share, needed in enough:
-            for_it, against = np.count_nonzero(same <= share), np.count_nonzero(other <= share)
-            if for_it >= needed and against <= AGAINST * for_it:
+            for_it = went.same <= share
+            if needed == 1:  # one alone has to go some of the way
+                for_it &= went.size >= COMPARABLE
+            count, against = np.count_nonzero(for_it), np.count_nonzero(went.other <= share)
+            if count >= needed and against <= AGAINST * count:
                 return True
     return False
 

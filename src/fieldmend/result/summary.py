@@ -9,16 +9,14 @@ import numpy as np
 
 from fieldmend.flags import Flag
 from fieldmend.grid import stamp
+from fieldmend.result.visits import events, look_first
 from fieldmend.version import __version__
 
 if TYPE_CHECKING:
-    from fieldmend.faults import Episode
     from fieldmend.grid import Grid
     from fieldmend.result.holdout import GapScore
     from fieldmend.result.recovered import Recovered
     from fieldmend.result.result import Result
-
-LOOK_FIRST = 10
 
 
 def summarise(recovery: Result) -> dict[str, Any]:
@@ -33,6 +31,7 @@ def summarise(recovery: Result) -> dict[str, Any]:
             for name, one in recovery.conditions.items()
         },
         "look_first": look_first(recovery),
+        "events": events(recovery),
         "notes": [*origin.notes, *recovery.notes],
         "warnings": [*origin.warnings, *_warnings(recovery)],
         "suspects": list(origin.suspects),
@@ -133,37 +132,6 @@ def _gap(row: GapScore) -> dict[str, Any]:
         "lost": row.lost,
         "silent": row.silent,
         "untested": row.untested,
-    }
-
-
-def look_first(recovery: Result, count: int = LOOK_FIRST) -> list[dict[str, Any]]:
-    """The episodes a person should look at first: the largest by severity × readings."""
-    found = [
-        (_weight(episode), name, episode)
-        for name, one in recovery.conditions.items()
-        for episode in one.episodes
-        if episode.kind != "event"
-    ]
-    found.sort(key=lambda item: -item[0])
-    return [_episode(recovery, name, episode) for _, name, episode in found[:count]]
-
-
-def _weight(episode: Episode) -> float:
-    return float(min(episode.severity, 1e6) * episode.readings**0.5 * episode.confidence)
-
-
-def _episode(recovery: Result, name: str, episode: Episode) -> dict[str, Any]:
-    grid = recovery.grid
-    return {
-        "node": grid.nodes[episode.node],
-        "condition": name,
-        "kind": episode.kind,
-        "start": stamp(grid.times[episode.start]),
-        "end": stamp(grid.times[episode.stop - 1] + grid.slot),
-        "readings": episode.readings,
-        "severity": _number(episode.severity),
-        "confidence": _number(episode.confidence),
-        "explanation": episode.explanation,
     }
 
 
