@@ -760,7 +760,7 @@ def test_a_station_without_wind_in_a_gale(real):
 # What to look at first
 
 
-def episode(node, kind, start=10, stop=12, condition="t", readings=2, severity=9.0):
+def episode(node, kind, start=10, stop=12, *, condition="t", readings=2, severity=9.0):
     return faults.Episode(node, condition, start, stop, kind, readings, severity, 0.9, "…")
 
 
@@ -780,7 +780,7 @@ def test_what_needs_a_visit_comes_before_spikes_however_large():
 
 def test_one_line_for_a_nodes_spikes_and_for_its_conditions():
     spikes = [episode(1, "spike", start, start + 1, readings=1) for start in range(0, 900, 90)]
-    stuck = [episode(2, "stuck", 0, 50, c, 50) for c in ("t", "h")]
+    stuck = [episode(2, "stuck", 0, 50, condition=c, readings=50) for c in ("t", "h")]
     found = {"t": [*spikes, stuck[0]], "h": [stuck[1]]}
     first, second = ranking.ranked(found, 30, 1000)
     assert first.conditions == ("t", "h")
@@ -806,3 +806,28 @@ def test_a_silence_is_long_beside_those_before():
     heard[100:180, 1] = False
     heard[195:, 2] = False
     assert ranking.silences(heard) == [(0, 149)]
+
+
+# Explanations that do not contradict their flags
+
+
+def test_spikes_up_and_down_have_no_mean():
+    X, field = readings(), readings(noise=0)
+    X[100, 3] += 12.0
+    X[101, 3] -= 9.0
+    suspect = np.zeros(X.shape, dtype=bool)
+    suspect[100:102, 3] = True
+    (found,) = of(faults.classify(X, field, suspect, context(X)), 3)
+    low, high = (f"{X[t, 3]:.3g}" for t in (101, 100))
+    assert f"reads {low} to {high} °C" in found.explanation
+    assert "off what" in found.explanation
+
+
+def test_a_departure_below_the_resolution_is_none():
+    rng = np.random.default_rng(0)
+    volts = (
+        2.7 + 0.002 * rng.standard_normal((900, 12)) + 0.05 * np.sin(np.arange(900) / 90)[:, None]
+    )
+    volts = np.round(volts, 2)
+    volts[400:500, 5] = np.round(volts[400:500, 4] - 0.01, 2)
+    assert not faults.persistent(volts, context(volts)).any()

@@ -42,8 +42,12 @@ def reach(values: Array, flagged: Mask, seen: Panel) -> Reach:
     return Reach(seen.level, np.maximum(own, theirs), np.sort(sound))
 
 
-def certain(kind: Kind, stretch: Stretch, allowed: Reach, *, low_battery: bool) -> bool:
+def certain(
+    kind: Kind, stretch: Stretch, allowed: Reach, *, low_battery: bool, impossible: bool
+) -> bool:
     """Whether an episode's readings are false beyond doubt."""
+    if impossible:
+        return True
     distance = np.abs(stretch.readings - allowed.level[stretch.node])
     farthest = FARTHER * allowed.farthest[stretch.node]
     if kind == Kind.STUCK:

@@ -261,8 +261,20 @@ def _episode(
         severity=severity,
         confidence=confidence(severity, stretch.flagged),
         explanation=explain(kind, stretch, seen, context, unit),
-        certain=certain(kind, stretch, allowed, low_battery=_low_battery(stretch, context)),
+        certain=certain(
+            kind,
+            stretch,
+            allowed,
+            low_battery=_low_battery(stretch, context),
+            impossible=_impossible(stretch.readings * unit, context),
+        ),
     )
+
+
+def _impossible(readings: Array, context: Context) -> bool:
+    """Whether most of the readings cannot be true of what is measured."""
+    low, high = context.quantity.possible
+    return bool(((readings < low) | (readings > high)).mean() > 0.5)
 
 
 def _event(move: Move, context: Context, unit: float) -> Episode:

@@ -33,7 +33,9 @@ def explain(kind: Kind, stretch: Stretch, seen: Panel, context: Context, unit: f
         gap, early = stretch.readings - seen.implied(stretch.node, stretch.at), "earlier "
     gap = gap[~np.isnan(gap)]
     against = "with no companion to compare,"
-    if gap.size:
+    if gap.size and both_ways(gap) and not kind.lasts:  # their middle is where nothing was read
+        against = _against(float(np.abs(gap).max()) * unit, seen, stretch.node, context, "off")
+    elif gap.size:
         against = early + _against(middle(gap) * unit, seen, stretch.node, context)
     text = " ".join([_opening(kind, stretch, context, unit), against, _when(stretch, context)])
     volts = battery(context)
@@ -59,8 +61,17 @@ def explain_local(event: Local, context: Context, unit: float) -> str:
     return f"{who} up to {amount} {verb} the field {when} and others see it too: an event, no fault"
 
 
+def both_ways(gap: Array) -> bool:
+    """Whether some lie above and some below, each a good part of the farthest."""
+    far = 0.3 * float(np.abs(gap).max())
+    return bool((gap > far).any() and (gap < -far).any())
+
+
 def _opening(kind: Kind, stretch: Stretch, context: Context, unit: float) -> str:
     level = f"{figure(middle(stretch.readings) * unit)}{_unit(context)}"
+    if not kind.lasts and stretch.at.size > 1 and both_ways(stretch.deviation):
+        ends = (figure(float(f(stretch.readings)) * unit) for f in (np.min, np.max))
+        level = f"{' to '.join(ends)}{_unit(context)}"
     last = stretch.readings[-max(stretch.at.size // 5, 1) :]
     end = f"{figure(middle(last) * unit)}{_unit(context)}"
     number = stretch.flagged
@@ -76,12 +87,13 @@ def _opening(kind: Kind, stretch: Stretch, context: Context, unit: float) -> str
     return sentences.get(kind, f"reads {level},")
 
 
-def _against(gap: float, seen: Panel, node: int, context: Context) -> str:
-    side = "above" if gap >= 0 else "below"
+def _against(gap: float, seen: Panel, node: int, context: Context, side: str = "") -> str:
+    side = side or ("above" if gap >= 0 else "below")
     word = "nearest" if seen.in_space else "most similar"
     count = seen.companions(node).size
     who = f"its {count} {word} companions imply" if count > 1 else f"its {word} companion implies"
-    return f"{figure(abs(gap))}{_unit(context)} {side} what {who}"
+    upto = "up to " if side == "off" else ""
+    return f"{upto}{figure(abs(gap))}{_unit(context)} {side} what {who}"
 
 
 def _when(stretch: Stretch, context: Context) -> str:

@@ -30,6 +30,7 @@ from fieldmend.faults.stretches import (
     slot_medians,
     stretches,
 )
+from fieldmend.quantities import Kind
 
 # With fewer nodes nobody can say who is wrong.
 FEWEST_NODES = 3
@@ -113,6 +114,8 @@ def search(X: Any, context: Context | None = None) -> Search:
         gross |= flat(values, gross)
     if tests.noisy:
         gross |= noisy(values)
+    if tests.drift and context.quantity.kind is Kind.LINEAR:
+        gross |= unreal(values, gross)
     found = gross.copy()
     if tests.drift:
         found |= absurd(values, found)
@@ -254,6 +257,31 @@ def absurd(values: Array, left_out: Mask) -> Mask:
     return np.asarray((size > rare(pool, 4.0)) & (own >= 0.5 * size), dtype=np.bool_)
 
 
+def unreal(values: Array, left_out: Mask) -> Mask:
+    """Levels that nothing real reaches, entered or left in one jump, whatever the others read.
+
+    ``q60·(q60/q40)⁸`` of the network's deviations, some 40 spreads for normal values. Nodes that
+    fail together are an event to each other; but air does not warm by 90 degrees and cool in a
+    slot. Not asked of skewed quantities: smoke does such things.
+    """
+    size, _ = _sizes(values, left_out)
+    pool = size[~np.isnan(size) & ~left_out]
+    out = np.zeros(values.shape, dtype=np.bool_)
+    low, high = np.quantile(pool, (0.4, 0.6)) if pool.size else (0.0, 0.0)
+    if low <= 0:
+        return out
+    far = size > high * (high / low) ** 8
+    for n in np.flatnonzero(far.any(axis=0)):
+        at = np.flatnonzero(~np.isnan(values[:, n]))
+        series = size[at, n]
+        for a, b in zip(*stretches(joined(far[at, n], SMOOTH)), strict=True):
+            top = 0.5 * float(series[a:b].max())
+            into = series[a] - series[a - 1] if a else 0.0
+            back = series[b - 1] - series[b] if b < at.size else 0.0
+            out[at[a:b], n] = max(into, back) > top
+    return out
+
+
 def runaway(values: Array, left_out: Mask, context: Context) -> Mask:
     """Levels that no usual reading of the node comes near to, for long or for good.
 
@@ -333,7 +361,8 @@ def departed(values: Array, left_out: Mask, gone: Mask, context: Context) -> Mas
     """
     trusted = ~np.isnan(values) & ~left_out
     field = implied(values, trusted)
-    z = np.clip(field.residual / field.spread, -1e4, 1e4)
+    # A departure smaller than what the sensor can tell apart is none.
+    z = np.clip(field.residual / np.maximum(field.spread, _quanta(values)), -1e4, 1e4)
     heard = (~np.isnan(values)).sum(axis=1)
     known = ~np.isnan(z) & (trusted.sum(axis=1) >= 0.5 * heard)[:, None]
     # What was found already must not make its neighbours look bad.
@@ -346,6 +375,16 @@ def departed(values: Array, left_out: Mask, gone: Mask, context: Context) -> Mas
     together = shared(fresh, mean, left_out) | mostly(nearby, fresh)
     together &= ~on_low_battery(fresh, context)
     return out & ~together & ~recurrent(fresh, mean, context)
+
+
+def _quanta(values: Array) -> Array:
+    """The smaller steps that a node makes, if it makes any: its resolution, or less."""
+    step = np.abs(np.diff(values, axis=0))
+    step[~(step > 0)] = np.nan
+    out = np.zeros(values.shape[1])
+    some = ~np.isnan(step).all(axis=0)
+    out[some] = np.nanquantile(step[:, some], 0.1, axis=0)
+    return out
 
 
 def _departures(

@@ -135,7 +135,7 @@ def recover_window(piece: Piece, setting: Setting) -> WindowResult:
     context = replace(_context(piece, setting), usual=usual)
     single = np.zeros_like(seen)
     if setting.quantity.tests.spikes:
-        single = suspicious(believed, solved)
+        single = suspicious(believed, solved) & ~_expected(believed, solved)
     # What others see too is an event, whoever flagged it.
     kept = faults.spared(given.readings, single | given.lasting, context, given.found.gross)
     event = (given.found.events | kept) & ~given.lasting
@@ -157,6 +157,13 @@ def recover_window(piece: Piece, setting: Setting) -> WindowResult:
         ),
         tuple(found),
     )
+
+
+def _expected(readings: Array, solved: Solved) -> Array:
+    """Readings inside their own interval: whatever they stand in, they are what was expected."""
+    if solved.lower is None or solved.upper is None:
+        return np.zeros(readings.shape, dtype=np.bool_)
+    return np.asarray((solved.lower <= readings) & (readings <= solved.upper))
 
 
 def _context(piece: Piece, setting: Setting) -> faults.Context:
