@@ -279,7 +279,10 @@ def test_a_methods_own_flags_and_bounds_are_taken_its_own_score_is_not(net, monk
     assert len(calls) == 2  # the record, and what is left of it when readings are hidden
     assert one.choice == "because"
     np.testing.assert_allclose(one.upper - one.lower, 3.0)
-    assert np.argwhere(one.flag == 3).tolist() == [[7, 1]]
+    flagged = one.flag == 3
+    assert flagged[7, 1]
+    flagged[7, 1] = False
+    assert (net.anomalies[flagged] != 0).all()  # what is far off everything is found before
     assert one.holdout.method.mae != pytest.approx(0.25)  # what it says of itself is no score
 
 
