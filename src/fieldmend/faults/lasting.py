@@ -42,6 +42,8 @@ PASSES = 2
 MOVED, AWAY = 4.0, 3.0
 # Share of a node's other readings that come half as far: then it is where the node goes.
 HABITUAL = 0.02
+# Widths of the middle 60 % of all readings.
+UNREAL = 10.0
 # Share of its last readings that a node has to be off to be given up.
 OFF = 0.75
 
@@ -114,7 +116,8 @@ def search(X: Any, context: Context | None = None) -> Search:
         gross |= flat(values, gross)
     if tests.noisy:
         gross |= noisy(values)
-    if tests.drift and context.quantity.kind is Kind.LINEAR:
+    # Only of what is known to be linear: smoke and light do such things.
+    if tests.drift and context.quantity.kind is Kind.LINEAR and context.quantity.what:
         gross |= unreal(values, gross)
     found = gross.copy()
     if tests.drift:
@@ -260,17 +263,19 @@ def absurd(values: Array, left_out: Mask) -> Mask:
 def unreal(values: Array, left_out: Mask) -> Mask:
     """Levels that nothing real reaches, entered or left in one jump, whatever the others read.
 
-    ``q60·(q60/q40)⁸`` of the network's deviations, some 40 spreads for normal values. Nodes that
-    fail together are an event to each other; but air does not warm by 90 degrees and cool in a
-    slot. Not asked of skewed quantities: smoke does such things.
+    Ten times as far from the network's median as the middle 60 % of all readings are wide. Nodes
+    that fail together are an event to each other; but air does not warm by 90 degrees and cool in
+    a slot.
     """
-    size, _ = _sizes(values, left_out)
-    pool = size[~np.isnan(size) & ~left_out]
     out = np.zeros(values.shape, dtype=np.bool_)
-    low, high = np.quantile(pool, (0.4, 0.6)) if pool.size else (0.0, 0.0)
-    if low <= 0:
+    pool = values[~np.isnan(values) & ~left_out]
+    if pool.size == 0:
         return out
-    far = size > high * (high / low) ** 8
+    low, middle, high = np.quantile(pool, (0.2, 0.5, 0.8))
+    size = np.abs(values - middle)
+    if high <= low:
+        return out
+    far = size > UNREAL * (high - low)
     for n in np.flatnonzero(far.any(axis=0)):
         at = np.flatnonzero(~np.isnan(values[:, n]))
         series = size[at, n]
