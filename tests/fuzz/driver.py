@@ -37,7 +37,7 @@ def stages(seed, folder):
     encoding = text._encoding(head, name)
     lines = text.lines_in(head, encoding, whole=True)
     found = text.Text(name, folder / "none", "", len(data), lines, encoding)
-    if b"#" in data:  # InfluxDB's layout is read from the file
+    if b"#" in data or b"=" in data:  # InfluxDB's layouts are read from the file
         found.path.write_bytes(data)
     layout = recognise(found, folder)
     dialect = layout.dialect if layout else decide(lines, known=KNOWN, file=name)

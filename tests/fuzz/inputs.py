@@ -31,6 +31,14 @@ SEEDS = [
     ("x.csv", "entity_id,state,last_changed\nsensor.hall,20.5,2024-01-01T00:00:00.000Z\nlight.hall,on,\n"),
     ("x.ndjson", '{"node": "a", "time": "2024-01-01", "t": 1}\n{"node": "b", "time": "2024-01-01", "t": null}\n'),
     ("m.txt", "1 21.5 23\n12 3 4\n"),
+    ("x.json", '[{"node": "a", "time": "2024-01-01", "t": 1}, {"node": "b", "time": "2024-01-01", "t": 2.5}]'),
+    ("x.json", '{"end_device_ids": {"device_id": "a"}, "received_at": "2024-01-01T00:00:00Z", "uplink_message": '
+     '{"decoded_payload": {"t": 20.5}}}\n' * 2),
+    ("x.lp", "air,sensor=a t=20.5,n=4i 1704067200000000000\nair,sensor=b t=3.5 1704067200000000000\n"),
+    ("x.csv", '"Plot Title: A"\n"#","Date Time, GMT-05:00","Temp, °C (LGR S/N: 2)"\n1,06/05/23 11:50:00 AM,24.5\n'),
+    ("x.csv", "numer_sta;date;pmer;t;\n07005;20240101000000;100910;mq;\n07015;20240101000000;mq;280.15;\n"),
+    ("x.csv", "No,year,month,day,hour,pm10,station\n1,2013,3,1,0,4.5,A\n2,2013,3,1,1,NA,A\n"),
+    ("x.txt", "Location: 0N 140W\n YYYYMMDD HHMM AIRT Q\n 20000105 1200 26.52 2\n 20000106 1200 -9.99 0\n"),
 ]  # fmt: skip
 WORDS = [
     b",", b";", b"\t", b"|", b" ", b"\n", b"\r", b"\r\n", b"\0", b'"', b'""', b"'", b"\xff", b"\xef\xbb\xbf",

@@ -32,7 +32,7 @@ def hobo(text: Text, body: Sequence[str], work: Path) -> Layout | None:
     zone = re.search(r"GMT\s*([+-]\d\d:?\d\d)", body[found])
     header, units = [], {}
     for i, cell in enumerate(cells):
-        if cell.startswith("Date Time"):
+        if dated.fullmatch(cell) and "time" not in header:
             header.append("time")
         elif cell in ("#", "Line#") or HOBO_EVENTS.match(cell):
             header.append(f"-{i}")
