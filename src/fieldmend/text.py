@@ -70,6 +70,21 @@ def measure(value: float | None, unit: str = "") -> str:
     return f"{figure(value)} {shown(unit)}" if unit else figure(value)
 
 
+def give_or_take(value: float, doubt: float, unit: str = "") -> str:
+    """A measured number and how sure it is: to the first digit of the doubt.
+
+    Examples
+    --------
+    >>> give_or_take(0.2163, 0.00663, "°C"), give_or_take(12.3, 4.0), give_or_take(3.0, 0.0)
+    ('0.216 ± 0.007 °C', '12 ± 4', '3')
+    """
+    if not (math.isfinite(value) and math.isfinite(doubt) and 1e-9 < doubt < 1e9):
+        return measure(value, unit)
+    digits = max(0, -math.floor(math.log10(doubt)))
+    text = f"{value:,.{digits}f} ± {doubt:,.{digits}f}"
+    return f"{text} {shown(unit)}" if unit else text
+
+
 def percent(share: float, *, digits: int | None = None) -> str:
     """A share, with as many digits as it needs, or with `digits` of them.
 

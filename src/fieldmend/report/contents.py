@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import platform
 from dataclasses import dataclass, fields
 from importlib.metadata import version
@@ -16,7 +15,7 @@ from fieldmend.report.wording import plain
 from fieldmend.text import (
     count,
     counted,
-    figure,
+    give_or_take,
     listed,
     measure,
     percent,
@@ -258,9 +257,9 @@ def hidden_table(one: Recovered) -> list[dict[str, str]]:
 
 def _measured(value: float | None, error: float | None, unit: str) -> str:
     """A mean, and how far it may lie off nineteen times in twenty: two standard errors."""
-    if error is None or not math.isfinite(error):
+    if value is None or error is None:
         return measure(value, unit)
-    return measure(value, f"± {figure(2 * error)} {unit}".strip())
+    return give_or_take(value, 2 * error, unit)
 
 
 def rejects(recovery: Result) -> dict[str, Any]:
