@@ -512,3 +512,13 @@ def test_an_event_does_not_name_the_faults_beneath_it(rec):
     )
     assert listed["kind"][at].tolist() == ["spike"]
     assert "event" not in listed["kind"]
+
+
+def test_a_list_of_frames_gives_back_frames_of_their_kind():
+    pl = pytest.importorskip("polars")
+    times = np.arange(40).astype("datetime64[h]").astype("datetime64[us]")
+    wave = np.sin(np.arange(40) / 5)
+    frame = pl.DataFrame({"time": times} | {f"n{i}": wave + i for i in range(6)})
+    for source in ([frame], (frame, frame)):
+        filled = fm.recover(source, method="ls", holdout=False).filled
+        assert isinstance(next(iter(filled.values())), pl.DataFrame)
