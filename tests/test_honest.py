@@ -11,7 +11,7 @@ from fieldmend.grid import Grid
 from fieldmend.holdout import drawing
 from fieldmend.holdout.blocks import spread
 from fieldmend.holdout.drawing import draw
-from fieldmend.holdout.scoring import FAR, Lost, Said, Witnesses, score, weights
+from fieldmend.holdout.scoring import FAR, Lost, Said, Witnesses, believed, score, weights
 from fieldmend.holdout.strata import COUNT, STARTS, strata
 from fieldmend.holdout.usual import Usual
 from fieldmend.recovery import honest, job
@@ -163,6 +163,7 @@ def test_the_second_run_is_the_whole_recovery_of_what_is_left():
     held = Witnesses.of(trial.readings, mask, trial.lost, Said(left.estimate))
     np.testing.assert_allclose(np.abs(held.error), errors)
     usual = Usual.of(trial.readings, trial.lost, trial.seed)
+    assert rec.holdout.false == 0
     expected = score(held, Lost.of(~np.isnan(trial.readings), trial.lost), usual)
     assert rec.holdout.method.mae == expected.method.mae
     assert rec.holdout.method.mae < rec.holdout.line.mae
@@ -306,6 +307,23 @@ def test_directions_are_scored_the_short_way_round():
     np.testing.assert_allclose(seen.error, -6.0)
     np.testing.assert_allclose(seen.line, -15.0)
     assert (seen.inside == 1).all()
+
+
+def test_certainly_false_readings_are_left_out_if_they_are_few():
+    few, many = np.arange(100) < 5, np.arange(100) < 6
+    np.testing.assert_array_equal(believed(few), ~few)
+    assert believed(many).all()
+
+
+def test_a_stuck_sensor_is_no_truth(monkeypatch):
+    X = network(heard=lossy(slots=800))
+    X[300:420, 3] = X[299, 3] + 9.0
+    false = np.zeros(X.shape, dtype=bool)
+    false[300:420, 3] = True
+    monkeypatch.setattr(honest, "certainly_false", lambda found: false)
+    out = fm.recover(Grid.of(X), method="ls")["value"].holdout
+    assert 0 < out.false < 120
+    assert out.all_mae > out.method.mae
 
 
 # Calm times and rough ones ------------------------------------------------------------------------

@@ -30,7 +30,9 @@ def own_rows(
     """
     options = Options(seed=seed, kinds=dict(kinds)).for_grid(grid)
     run = partial(one_condition, name=name)
-    whole = honest.score(grid, name, options, run)
+    first = run(grid, options=options)
+    false = honest.certainly_false(first)
+    whole = honest.score(grid, name, options, run, false=false)
     if whole is None:
         return []
     rows = _rows(LINE, whole, line=True)
@@ -39,7 +41,8 @@ def own_rows(
     found = {method: honest.Scores() for method in chosen if method not in (LINE, RECOVER)}
     for trial in honest.trials(grid, name, options):
         for method, scores in found.items():
-            scores.add(trial, Said(chosen[method](trial.grid.values[name])))
+            said = Said(chosen[method](trial.grid.values[name]))
+            scores.add(trial, said, false=false)
     for method, scores in found.items():
         total = scores.whole()
         rows += [] if total is None else _rows(method, total)

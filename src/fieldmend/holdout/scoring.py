@@ -17,6 +17,7 @@ from fieldmend.result.holdout import GapScore, Holdout
 
 FAR = 5.0  # times the error that nine in ten stay below, off estimate and line both: a false one
 LONGER = 2.0  # times the longest gap tried: what was lost in longer ones is untested
+DOUBTED = 0.05  # of the hidden readings may be left out as certainly false
 AT_MOST = 4.0  # times: more is not set right
 FEWEST = 10  # hidden readings that a kind of gap needs to be tested
 
@@ -110,6 +111,18 @@ class Witnesses:
         return Witnesses(*(array[which] for array in vars(self).values()))
 
 
+def believed(doubted: Mask) -> Mask:
+    """Hidden readings to score: all but those that are certainly false, if those are few.
+
+    A sensor that is stuck is no truth to compare with, and a line through its other readings comes
+    close to nothing but its fault. But who doubts many readings could doubt its own mistakes away:
+    then all of them are scored.
+    """
+    if doubted.mean() > DOUBTED:
+        return np.ones_like(doubted)
+    return ~doubted
+
+
 def score(
     seen: Witnesses, lost: Lost, usual: Usual | None = None, *, copied: bool = True
 ) -> Holdout | None:
@@ -185,9 +198,9 @@ class _Table:
         far = (ours > at) & (line > at)
         ours, line = np.where(far, at, ours), np.where(far, at, line)
         table = cls(seen, ours, line, ours, ours - line, far)
-        return table if usual is None else table.set_right(usual.means(limit))
+        return table if usual is None else table.set_right(usual.means(limit), limit)
 
-    def set_right(self, usual: Array) -> _Table:
+    def set_right(self, usual: Array, limit: Array) -> _Table:
         """As if readings had been hidden in times as calm and as rough as the record's.
 
         The line's errors get their usual mean, the estimate's move along by as much as they follow
@@ -199,12 +212,13 @@ class _Table:
             ours, line = self.ours[here], self.line[here]
             if not here.any() or not ours.any() or not line.any() or usual[k] == 0:
                 continue
-            mean, straight = float(ours.mean()), float(line.mean())
-            follows = slope(ours, line, self.seen.block[here], mean / straight)
+            bounded = np.minimum(line, limit[k])  # as the usual ones are
+            mean, straight = float(ours.mean()), float(bounded.mean())
+            follows = slope(ours, bounded, self.seen.block[here], mean / straight)
             follows = min(max(follows, 0.0), 2 * mean / straight)
             factor = 1 + follows * (usual[k] - straight) / mean
             factor = min(max(factor, 1 / AT_MOST), AT_MOST)
-            own = factor * (ours - follows * line)
+            own = factor * (ours - follows * bounded)
             for column, value in zip(
                 columns, (factor * ours, line * (usual[k] / straight), own, own), strict=True
             ):

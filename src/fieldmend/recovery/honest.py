@@ -16,9 +16,10 @@ import numpy as np
 from fieldmend.diagnostics import gap_at
 from fieldmend.grid import Array, Grid
 from fieldmend.holdout.drawing import Hidden, draw
-from fieldmend.holdout.scoring import Lost, Said, Witnesses
+from fieldmend.holdout.scoring import Lost, Said, Witnesses, believed
 from fieldmend.holdout.scoring import score as summed
 from fieldmend.holdout.usual import Usual
+from fieldmend.recovery.filling import replaced
 from fieldmend.recovery.judging import outside
 from fieldmend.recovery.service import service
 from fieldmend.recovery.windows import windows
@@ -55,6 +56,8 @@ class Trial:
         The readings that were hidden.
     seed
         Of the draw.
+    rows
+        Its slots in the record.
     """
 
     grid: Grid
@@ -62,6 +65,7 @@ class Trial:
     lost: Array
     hidden: Hidden
     seed: int
+    rows: slice
 
 
 def trials(grid: Grid, name: str, options: Options) -> Iterator[Trial]:
@@ -82,9 +86,8 @@ def trials(grid: Grid, name: str, options: Options) -> Iterator[Trial]:
         lost |= outside(X, limits)
         hidden = draw(heard, lost, options.seed + i)
         if hidden.mask.any():
-            yield Trial(
-                _without(grid, name, rows, hidden), readings, lost, hidden, options.seed + i
-            )
+            left = _without(grid, name, rows, hidden)
+            yield Trial(left, readings, lost, hidden, options.seed + i, rows)
 
 
 @dataclass
@@ -94,13 +97,18 @@ class Scores:
     seen: list[Witnesses] = field(default_factory=list)
     lost: list[Lost] = field(default_factory=list)
     usual: list[Usual] = field(default_factory=list)
+    doubted: list[Array] = field(default_factory=list)
     copied: bool = False
 
-    def add(self, trial: Trial, said: Said, period: float = 0.0) -> None:
-        """One stretch more."""
+    def add(
+        self, trial: Trial, said: Said, period: float = 0.0, false: Array | None = None
+    ) -> None:
+        """One stretch more; `false` are readings of the record that certainly are."""
         heard = ~np.isnan(trial.readings)
         hidden = trial.hidden.mask
         self.seen.append(Witnesses.of(trial.readings, hidden, trial.lost, said, period))
+        doubted = np.zeros_like(hidden) if false is None else np.asarray(false[trial.rows])
+        self.doubted.append(doubted[hidden])
         self.lost.append(Lost.of(heard, trial.lost))
         self.usual.append(Usual.of(trial.readings, trial.lost, trial.seed, period))
         self.copied |= trial.hidden.copied
@@ -109,15 +117,36 @@ class Scores:
         """All stretches as one; None without any."""
         if not self.seen:
             return None
-        return summed(
-            Witnesses.pooled(self.seen),
-            Lost.pooled(self.lost),
-            Usual.pooled(self.usual),
-            copied=self.copied,
+        seen, lost = Witnesses.pooled(self.seen), Lost.pooled(self.lost)
+        usual = Usual.pooled(self.usual)
+        kept = believed(np.concatenate(self.doubted))
+        found = summed(seen.kept(kept), lost, usual, copied=self.copied)
+        every = summed(seen, lost, usual, copied=self.copied)
+        if found is None or every is None:
+            return every
+        return replace(
+            found,
+            false=int(np.count_nonzero(~kept)),
+            all_mae=every.method.mae,
+            all_line_mae=every.line.mae,
         )
 
 
-def score(grid: Grid, name: str, options: Options, run: Run, period: float = 0.0) -> Holdout | None:
+def certainly_false(found: Recovered) -> Array:
+    """Readings that are certainly false by what a recovery of all of them found."""
+    none = np.zeros(found.flag.shape, dtype=np.bool_)
+    return replaced(none, found.flag, found.episodes, "certain")
+
+
+def score(
+    grid: Grid,
+    name: str,
+    options: Options,
+    run: Run,
+    *,
+    period: float = 0.0,
+    false: Array | None = None,
+) -> Holdout | None:
     """How far off a recovery of this condition is where it has nothing to go by.
 
     Parameters
@@ -128,6 +157,9 @@ def score(grid: Grid, name: str, options: Options, run: Run, period: float = 0.0
         The recovery of one condition, from readings to intervals: all of it.
     period
         Length of the circle of a circular quantity, else 0.
+    false
+        True for readings that are certainly false: no truth to compare with. The second run is not
+        told.
 
     Returns
     -------
@@ -137,7 +169,7 @@ def score(grid: Grid, name: str, options: Options, run: Run, period: float = 0.0
     found = Scores()
     for trial in trials(grid, name, options):
         out = run(trial.grid, options=everywhere(options))
-        found.add(trial, Said(out.estimate, out.lower, out.upper), period)
+        found.add(trial, Said(out.estimate, out.lower, out.upper), period, false)
     return found.whole()
 
 

@@ -205,7 +205,8 @@ def _scored(
     found = recover_condition(grid, name, quantity, options, storage, say=first, model=model)
     if options.holdout and found.method not in WITHOUT_SCORE:
         again = partial(one_condition, name=name, known=known)
-        score = honest.score(grid, name, options, again, quantity.period)
+        false = honest.certainly_false(found)
+        score = honest.score(grid, name, options, again, period=quantity.period, false=false)
         found = replace(found, holdout=score)
         say(1.0)
     return found if model is None else still_fitting(found, model, options)

@@ -85,6 +85,11 @@ class Holdout:
         False where nothing was lost, or nothing of it could be copied: single readings then.
     tested
         Share of what was lost that lies in kinds of gaps that were tried.
+    false
+        Hidden readings that the recovery of all readings holds to be certainly false, left out as
+        no truth to compare with; none are where they would be more than a twentieth.
+    all_mae, all_line_mae
+        The mean absolute errors with those.
     """
 
     method: HiddenErrors
@@ -98,6 +103,9 @@ class Holdout:
     classes: tuple[GapScore, ...] = ()
     copied: bool = True
     tested: float = 1.0
+    false: int = 0
+    all_mae: float = math.nan
+    all_line_mae: float = math.nan
 
     @property
     def alike(self) -> bool:

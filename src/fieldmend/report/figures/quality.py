@@ -150,6 +150,12 @@ def _beside(one: Recovered) -> str:
         said += f" {held.untested[0].upper()}{held.untested[1:]}."
     elif held.tested < 1:
         said += f" Tried was the kind of gap that {share} of what was lost lies in."
+    if held.false:
+        ours, line = measure(held.all_mae, one.unit), measure(held.all_line_mae, one.unit)
+        said += (
+            f" {counted(held.false, 'hidden reading')} left out as certainly false: with them "
+            f"{ours}, the line {line}."
+        )
     if held.far:
         said += (
             f" {counted(held.far, 'hidden reading')} so far off estimate and line both that their "
