@@ -38,17 +38,14 @@ def slope(ours: Array, line: Array, block: Index, prior: float) -> float:
     return (both + PRIOR * prior * own / count) / (own + PRIOR * own / count)
 
 
-def spread(
-    values: Array, stratum: Index, block: Index, weight: Array, size: Array | None = None
-) -> float:
+def spread(values: Array, stratum: Index, block: Index, weight: Array) -> float:
     """Standard error of Σ weight × mean of each stratum, blocks taken as independent.
 
     The linearised jackknife of a ratio: how much the mean would move without one of the blocks. A
     stratum that one block alone tells of says nothing about its own error: it is taken to be as
-    uncertain as it is large; `size` says how large, if the values themselves do not.
+    uncertain as it is large.
     """
-    size = values if size is None else size
-    top = float(max(np.abs(values).max(initial=0.0), np.abs(size).max(initial=0.0)))
+    top = float(np.abs(values).max(initial=0.0))
     if top == 0.0 or not np.isfinite(top):
         return 0.0 if top == 0.0 else np.nan
     names, index = np.unique(block, return_inverse=True)
@@ -62,7 +59,7 @@ def spread(
         mean = part.mean()
         times = len(np.unique(own))
         if times < 2:
-            alone += (weight[k] * np.abs(size[here] / top).mean()) ** 2
+            alone += (weight[k] * np.abs(part).mean()) ** 2
             continue
         off = np.bincount(own, part - mean, len(names)) / part.size
         moved += weight[k] * off * np.sqrt(times / (times - 1))

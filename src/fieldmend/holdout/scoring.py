@@ -173,17 +173,11 @@ def _tried(seen: Witnesses, lost: Lost) -> Mask:
 
 @dataclass(frozen=True)
 class _Table:
-    """Errors of every hidden reading, limited and set right.
-
-    The blocks' means of ``own`` say how uncertain the estimate's error is, those of ``beside`` how
-    uncertain its difference to the line's.
-    """
+    """Errors of every hidden reading, limited and set right."""
 
     seen: Witnesses
     ours: Array
     line: Array
-    own: Array
-    beside: Array
     far: Mask
 
     @classmethod
@@ -197,7 +191,7 @@ class _Table:
         at = limit[seen.stratum]
         far = (ours > at) & (line > at)
         ours, line = np.where(far, at, ours), np.where(far, at, line)
-        table = cls(seen, ours, line, ours, ours - line, far)
+        table = cls(seen, ours, line, far)
         return table if usual is None else table.set_right(usual.means(limit), limit)
 
     def set_right(self, usual: Array, limit: Array) -> _Table:
@@ -206,7 +200,7 @@ class _Table:
         The line's errors get their usual mean, the estimate's move along by as much as they follow
         the line's from block to block (regression on a mean that is known).
         """
-        columns = [a.copy() for a in (self.ours, self.line, self.own, self.beside)]
+        own, right = self.ours.copy(), self.line.copy()
         for k in np.flatnonzero(np.isfinite(usual)):
             here = self.seen.stratum == k
             ours, line = self.ours[here], self.line[here]
@@ -218,20 +212,13 @@ class _Table:
             follows = min(max(follows, 0.0), 2 * mean / straight)
             factor = 1 + follows * (usual[k] - straight) / mean
             factor = min(max(factor, 1 / AT_MOST), AT_MOST)
-            own = factor * (ours - follows * bounded)
-            for column, value in zip(
-                columns, (factor * ours, line * (usual[k] / straight), own, own), strict=True
-            ):
-                column[here] = value
-        ours, line, own, beside = columns
-        return _Table(self.seen, ours, line, own, beside, self.far)
+            own[here] = factor * ours
+            right[here] = line * (usual[k] / straight)
+        return _Table(self.seen, own, right, self.far)
 
     def kept(self, which: Mask) -> _Table:
         """Some of them."""
-        parts = (self.ours, self.line, self.own, self.beside, self.far)
-        seen = self.seen.kept(which)
-        ours, line, own, beside, far = (part[which] for part in parts)
-        return _Table(seen, ours, line, own, beside, far)
+        return _Table(self.seen.kept(which), self.ours[which], self.line[which], self.far[which])
 
     def whole(self, weight: Array, lost: Lost, *, copied: bool) -> Holdout:
         """All strata by their weight."""
@@ -244,8 +231,8 @@ class _Table:
             HiddenErrors(count, *ours, skill, tuple(_ours(c) for c in rows)),
             HiddenErrors(count, *line, 0.0, tuple(_line(c) for c in rows)),
             self._covered(weight),
-            self._uncertainty(self.own, weight),
-            self._uncertainty(self.beside, weight),
+            self._uncertainty(self.ours, weight),
+            self._uncertainty(self.ours - self.line, weight),
             self._mean(np.abs(self.seen.error), weight),
             self._mean(np.abs(self.seen.line), weight),
             int(np.count_nonzero(self.far)),
@@ -269,8 +256,8 @@ class _Table:
         return self._mean(values, weight), top * self._mean((values / top) ** 2, weight) ** 0.5
 
     def _uncertainty(self, values: Array, weight: Array) -> float:
-        size = self.ours if values is self.own else self.ours - self.line
-        return spread(values, self.seen.stratum, self.seen.block, weight, size)
+        """Not less for being set right: the lost gaps, too, are few, in calm times or rough."""
+        return spread(values, self.seen.stratum, self.seen.block, weight)
 
     def _covered(self, weight: Array) -> float | None:
         asked = ~self.far & ~np.isnan(self.seen.inside)
@@ -296,7 +283,7 @@ class _Table:
         if not own.any():
             own[list(both)] = np.bincount(part.seen.stratum, minlength=COUNT)[list(both)]
         own = own / own.sum()
-        error = part._uncertainty(part.own, own)
+        error = part._uncertainty(part.ours, own)
         mae, rmse = part._errors(part.ours, own)
         means = mae, error, rmse, *part._errors(part.line, own)
         return GapScore(*facts, int(here.sum()), *means, part._covered(own), gone)
