@@ -200,6 +200,10 @@ def test_the_user_decides():
         Kind.LINEAR, unit="°", unit_guessed=True, reason="as you said", what="wind direction"
     )
     assert identify("x", "", DUST, kind="bounded:0:500").high == 500
+    assert identify("x", "", HUMIDITY, kind="bounded").high == 100
+    assert identify("x", "", HUMIDITY / 100, kind="bounded").high == 1
+    octas = np.round(np.clip(smooth(5, 3), 0, 8))
+    assert identify("n", "", octas, kind="bounded").high == 8
     assert identify("temperature", "", TEMPERATURE, kind="passed").kind == Kind.PASSED
 
 

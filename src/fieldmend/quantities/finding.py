@@ -67,7 +67,7 @@ def identify(
     what, unit = _named(parts, unit or names.unit_in_brackets(name))
     families = MEASURES[what].families if what else ()
     guess = "" if unit or not seen.count else _guessed_unit(families, seen)
-    found = _found(what, parts, seen) if kind is None else _told(kind, seen)
+    found = _found(what, parts, seen) if kind is None else _told(kind)
     unit = unit or guess
     if what == "pressure" and units.by_range("pressure", seen.q01, seen.middle, seen.q99) == unit:
         what = "air pressure"
@@ -104,7 +104,7 @@ def identify_all(
 def check_kinds(kinds: Mapping[str, str]) -> None:
     """Refuse kinds that are not known, before anything is read."""
     for kind in kinds.values():
-        _told(kind, Behaviour())
+        _told(kind)
 
 
 def _named(parts: list[str], unit: str) -> tuple[str, str]:
@@ -247,7 +247,7 @@ def _by_behaviour(seen: Behaviour, before: str) -> Quantity:
     return Quantity(Kind.LINEAR, reason=f"{before}{why}", guessed=True)
 
 
-def _told(kind: str, seen: Behaviour) -> Quantity:
+def _told(kind: str) -> Quantity:
     """As the user said it."""
     word, *numbers = str(kind).strip().casefold().split(":")
     known = [one.value for one in Kind]
@@ -264,9 +264,8 @@ def _told(kind: str, seen: Behaviour) -> Quantity:
     found = Quantity(Kind(word), reason="as you said")
     if word == "circular":
         return replace(found, period=ends[0] if ends else 0.0)
-    if word == "bounded":
-        low, high = ends or (0.0, 1.0 if 0 <= seen.low and seen.high <= 1 else 100.0)
-        return replace(found, low=low, high=high)
+    if word == "bounded" and ends:
+        return replace(found, low=ends[0], high=ends[1])
     return found
 
 
@@ -287,7 +286,8 @@ def _limited(found: Quantity, measure: Measure | None, seen: Behaviour) -> Quant
     if found.kind is Kind.CIRCULAR:
         period = found.period or _period(found, seen)
         return replace(found, period=period, possible=_turn(period, seen), low=-inf, high=inf)
-    if found.kind is Kind.BOUNDED and found.reason != "as you said":
+    if found.kind is Kind.BOUNDED and not found.bounded:  # the user gave no ends
+        low, high = (0.0, 100.0) if high == inf else (low, high)
         low, high, possible = _scaled(found, low, high, possible, seen)
     if found.kind is Kind.POSITIVE and seen.negative > NEGATIVE:
         low = min(low, seen.q01)  # an analyser at zero: as usual here
