@@ -28,9 +28,12 @@ def scattered(slots=744, nodes=20, loss=0.05, seed=0):
     return X
 
 
-def out(X):
+DAY = 86_400_000_000
+
+
+def out(X, slot=DAY):
     """Stretches not in service: node, start, stop."""
-    found = service(X)
+    found = service(X, slot)
     return list(zip(found.node.tolist(), found.start.tolist(), found.stop.tolist(), strict=True))
 
 
@@ -53,10 +56,16 @@ def test_before_the_first_and_after_the_last_reading_a_node_is_not_in_service():
     assert out(X) == [(3, 0, 100), (5, 700, 744)]
 
 
-def test_a_node_that_was_silent_for_three_days_of_a_month_lost_its_readings():
+def test_a_node_that_was_silent_for_a_tenth_of_the_record_lost_its_readings():
     X = scattered()
     X[200:272, 3] = nan
     assert out(X) == []
+
+
+def test_a_node_that_comes_back_within_a_month_was_out_of_order():
+    X = scattered()
+    X[200:500, 3] = nan
+    assert out(X, DAY // 24) == []
 
 
 def test_a_silence_of_half_the_record_is_no_loss():
@@ -86,14 +95,14 @@ def test_an_outage_of_the_whole_network_is_loss():
 def test_nodes_without_a_reading_were_never_fitted():
     X = scattered()
     X[:, 7] = nan
-    found = service(X)
+    found = service(X, DAY)
     np.testing.assert_array_equal(np.flatnonzero(found.never), [7])
     assert (found.states(~np.isnan(X))[:, 7] == State.NEVER_FITTED).all()
     assert not len(found.node)
 
 
 def test_a_record_of_nothing_has_no_service():
-    assert service(np.full((10, 3), nan)).never.all()
+    assert service(np.full((10, 3), nan), DAY).never.all()
 
 
 def test_silences_do_not_depend_on_blocks(monkeypatch):

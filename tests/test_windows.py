@@ -176,7 +176,7 @@ def test_drivers_need_the_kernel_and_the_sink_only(monkeypatch):
     backwards = {id(p): kernel(p) for p in reversed(pieces)}  # in any order
     sink = sinks.Arrays(grid.values["t"], setting, Storage(None, ()))
     engine.each(lambda p: backwards[id(p)], pieces, sink.put)
-    again = sink.result(service(grid.values["t"]), Given())
+    again = sink.result(service(grid.values["t"], grid.slot), Given())
     for what in ("estimate", "flag", "anomaly", "scale"):
         np.testing.assert_array_equal(getattr(again, what), getattr(whole, what))
     assert again.episodes == whole.episodes

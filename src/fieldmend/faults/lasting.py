@@ -283,7 +283,8 @@ def unreal(values: Array, left_out: Mask) -> Mask:
             top = 0.5 * float(series[a:b].max())
             into = series[a] - series[a - 1] if a else 0.0
             back = series[b - 1] - series[b] if b < at.size else 0.0
-            out[at[a:b], n] = max(into, back) > top
+            # Good readings between false ones stay.
+            out[at[a:b], n] = far[at[a:b], n] & (max(into, back) > top)
     return out
 
 

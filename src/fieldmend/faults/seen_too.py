@@ -11,10 +11,11 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
+from scipy.special import pdtrc
 
 from fieldmend import geo
 from fieldmend.faults.events import DAY, on_low_battery
-from fieldmend.faults.excursions import Course, window_medians
+from fieldmend.faults.excursions import LAG, Course, window_medians
 from fieldmend.faults.implied import implied
 from fieldmend.faults.labels import Context
 from fieldmend.faults.neighbours import BATTERY, companions, correlations
@@ -35,6 +36,8 @@ from fieldmend.faults.stretches import (
 WITNESSES = ((0.005, 1), (0.02, 2), (0.05, 3), (0.1, 4))
 OF_A_SPIKE = ((0.0005, 1), (0.004, 2), (0.015, 3), (0.04, 4))
 SPIKE = 2
+# Single readings of several nodes at one time are an event if chance makes as many this rarely.
+CHANCE = 0.001
 # Of each node the five nearest and the five most alike, and a wider circle of up to twice twelve:
 # the sun, a plume and a queue do not ask who is near. Chance makes as many in 1 % of the cases.
 NEAR, WIDE = 5, 12
@@ -118,20 +121,51 @@ def _by_nodes(values: Array, flagged: Mask, context: Context, mute: Mask) -> Mas
     sound = np.where(mute, np.nan, values)
     field = implied(values, ~np.isnan(values) & ~flagged)
     departure = np.where(mute, np.nan, field.residual / field.spread)
-    courses = (
-        Course(departure, alone=False),
-        Course(_without_habit(sound, context), alone=True, comparable=COMPARABLE),
+    singles = _singles(values, departure, asked)
+    usual = _without_habit(sound, context)
+    courses = Course(departure, alone=False), Course(usual, alone=True, comparable=COMPARABLE)
+    steady = [np.where(singles != 0, np.nan, course.values) for course in courses]
+    lasting = (
+        Course(steady[0], alone=False),
+        Course(steady[1], alone=True, comparable=COMPARABLE),
     )
     near, wide = (_companions(sound, context, count) for count in (NEAR, WIDE))
     for n, a, b in _stretches(values, asked, mute):
         down = int(middle(departure[a:b, n][asked[a:b, n]]) < 0)
         at = a, b, n
-        spike = np.count_nonzero(asked[a:b, n]) <= SPIKE
-        enough = OF_A_SPIKE if spike else WITNESSES
-        seen = _is_seen(courses, (down, None), at, near[n], enough)
-        if seen or (not spike and _is_seen(courses, (down, None), at, wide[n], OF_MANY)):
+        if (singles[a:b, n] != 0)[asked[a:b, n]].all():
+            calm = near[n][~singles[max(a - LAG, 0) : b + LAG, near[n]].any(axis=0)]
+            seen = _coincide(singles[:, near[n]], a, b, 1 - 2 * down)
+            seen |= _is_seen(courses, (down, None), at, calm, OF_A_SPIKE)
+        else:
+            seen = _is_seen(lasting, (down, None), at, near[n], WITNESSES)
+            seen |= _is_seen(lasting, (down, None), at, wide[n], OF_MANY)
+        if seen:
             out[a:b, n] = asked[a:b, n]
     return out
+
+
+def _singles(values: Array, departure: Array, asked: Mask) -> Array:
+    """Readings in question that stand alone or in twos: 1 above what was expected, −1 below."""
+    out = np.zeros(asked.shape, dtype=np.int8)
+    for n in np.flatnonzero(asked.any(axis=0)):
+        heard = np.flatnonzero(~np.isnan(values[:, n]))
+        for a, b in zip(*stretches(asked[heard, n]), strict=True):
+            if b - a <= SPIKE:
+                at = heard[a:b]
+                out[at, n] = np.where(departure[at, n] < 0, -1, 1)
+    return out
+
+
+def _coincide(singles: Array, start: int, stop: int, sign: int) -> bool:
+    """Whether more companions have a single of this sign at the very time than chance makes.
+
+    Singles are no witnesses but then: where many readings are false, some are near in time.
+    """
+    alike = singles == sign
+    together = np.count_nonzero(alike[start:stop].any(axis=0))
+    expected = float(alike.mean(axis=0).sum()) * (stop - start)
+    return bool(together > 0 and pdtrc(together - 1, expected) < CHANCE)
 
 
 def _stretches(values: Array, asked: Mask, mute: Mask) -> Iterator[tuple[int, int, int]]:

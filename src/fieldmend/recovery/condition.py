@@ -57,7 +57,7 @@ def recover_condition(
     if not quantity.measured:
         return passed_through(grid, name, quantity, storage)
     known = witnesses(X, options.limits.get(name))
-    life = _life(X, known, model)
+    life = _life(X, grid.slot, known, model)
     if not known.heard.any():
         return _nothing(grid, name, known, life, storage)
     plan = windows(*grid.shape)
@@ -125,9 +125,9 @@ def fitted_once(grid: Grid, setting: Setting) -> Solver:
     return replace(solver, base=model) if isinstance(solver, OnScale) else model
 
 
-def _life(X: Array, known: Witnesses, model: Applying | None) -> Service:
+def _life(X: Array, slot: int, known: Witnesses, model: Applying | None) -> Service:
     """When which node was in service; one that a model knows was, before the record began."""
-    life = replace(service(X), never=~known.heard)
+    life = replace(service(X, slot), never=~known.heard)
     if model is None:
         return life
     new = np.arange(X.shape[1]) >= model.fitted.nodes

@@ -73,7 +73,7 @@ def trials(grid: Grid, name: str, options: Options) -> Iterator[Trial]:
 
     The same grid, condition and seed always hide the same readings.
     """
-    life = service(grid.values[name])
+    life = service(grid.values[name], grid.slot)
     plan = windows(*grid.shape)
     chosen = np.linspace(0, len(plan) - 1, min(SCORED, len(plan))).round().astype(int)
     for i in chosen.tolist():

@@ -1,11 +1,12 @@
 """When which node was in service: silences that are no loss, told from those that are.
 
 A node that was not there yet, or is gone, has lost nothing. Neither has one that is silent for
-longer than silences are here. What counts as long follows from the record alone:
+longer than silences are here. What counts as long follows from the record:
 
 - at its ends, longer than any silence inside that is plausible, or than a twentieth of the record;
-- inside, longer than 99 in 100 of the network's silences and than a tenth of the record; or longer
-  than a quarter of it: hidden readings can hardly tell how good an estimate would be there.
+- inside, longer than 99 in 100 of the network's silences and than a tenth of the record, or longer
+  than a quarter of it; but never less than thirty days: a node that comes back sooner was out of
+  order, one that stays away for longer was taken down, whatever the record's length.
 
 A silence is counted in slots in which the network was heard: an outage of the gateway is loss.
 """
@@ -22,11 +23,12 @@ from fieldmend.result.states import Service
 LONGEST = 0.25  # of the record: a node that is silent for longer was not in service
 USUAL = 0.99  # of the network's silences are no longer
 INSIDE, AT_END = 0.1, 0.05  # of the record: shorter is never too long; longer at an end always is
+REPAIR = 30 * 86_400_000_000  # µs until a node that fell silent is up again, at the most
 QUIET = 0.5  # of the nodes usually heard: with fewer, it is the network that is silent
 
 
-def service(X: Array) -> Service:
-    """When which node was in service: it sent readings, right or wrong."""
+def service(X: Array, slot: int) -> Service:
+    """When which node was in service: it sent readings, right or wrong. A slot is in µs."""
     slots, nodes = X.shape
     heard = np.zeros(slots, dtype=np.int64)
 
@@ -47,7 +49,7 @@ def service(X: Array) -> Service:
     within = length[inside]
     longest = max(NEAR, LONGEST * slots)
     usual = _quantile(within[within <= longest])
-    plausible = min(max(usual, NEAR, INSIDE * slots), longest)
+    plausible = max(min(max(usual, NEAR, INSIDE * slots), longest), REPAIR / max(slot, 1))
     known = within[within <= plausible]
     end = min(max(1, known.max(initial=0)), max(NEAR, AT_END * slots))
     out = (inside & (length > plausible)) | (at_end & (stop - start > end))
