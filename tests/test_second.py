@@ -39,8 +39,8 @@ def test_slopes_are_the_ridge_regression_written_out():
     found = second.second_look(field, data_of(field.T, used))
     z = (field - field.mean(axis=1)[:, None]) / field.std(axis=1)[:, None]
     n, seen = 2, used[2]
-    before = np.column_stack([z[:, :1], z[:, :-1]])
-    after = np.column_stack([z[:, 1:], z[:, -1:]])
+    before = np.column_stack([2 * z[:, 0] - z[:, 1], z[:, :-1]])
+    after = np.column_stack([z[:, 1:], 2 * z[:, -1] - z[:, -2]])
     like = found.like[n]
     x = np.vstack([before[like], z[like], after[like], np.ones(200)])[:, seen]
     y = field[n, seen] - field[n, seen].mean()
@@ -51,11 +51,19 @@ def test_slopes_are_the_ridge_regression_written_out():
 
 
 def test_slots_that_do_not_follow_each_other_are_not_neighbours():
-    field = np.arange(12.0).reshape(2, 6)
+    field = np.array([[0.0, 1, 2, 3, 4, 5], [9, 9, 9, 0, 0, 0]])
     links = np.array([True, True, False, True, True])
     before, _, after = second._lagged(field, links)
-    np.testing.assert_array_equal(before[0], [0, 0, 1, 3, 3, 4])
-    np.testing.assert_array_equal(after[0], [1, 2, 2, 4, 5, 5])
+    np.testing.assert_array_equal(before[0], [-1, 0, 1, 2, 3, 4])
+    np.testing.assert_array_equal(after[0], [1, 2, 3, 4, 5, 6])
+    np.testing.assert_array_equal(after[1], field[1])  # the step across the cut is none
+
+
+def test_a_slot_on_its_own_has_no_neighbours():
+    before, now, after = second._lagged(np.array([[1.0, 5.0, 6.0]]), np.array([False, True]))
+    np.testing.assert_array_equal(before, [[1.0, 4.0, 5.0]])
+    np.testing.assert_array_equal(now, [[1.0, 5.0, 6.0]])
+    np.testing.assert_array_equal(after, [[1.0, 6.0, 7.0]])
 
 
 def test_nodes_with_few_readings_have_no_second_look():
@@ -99,8 +107,9 @@ def test_neighbours_in_one_long_gap_are_few_witnesses():
     rng = np.random.default_rng(6)
     truth = rng.normal(size=400)
     model = truth + rng.normal(size=400)
-    near = stack(truth, model, truth, np.full(400, 0.5)).weight[0]
-    far = stack(truth, model, truth, np.full(400, 100.0)).weight[-1]
+    other = truth + 0.5 * rng.normal(size=400)
+    near = stack(truth, model, other, np.full(400, 0.5)).weight[0]
+    far = stack(truth, model, other, np.full(400, 100.0)).weight[-1]
     assert far < near
 
 

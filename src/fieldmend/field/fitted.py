@@ -193,12 +193,18 @@ class FittedField:
         line = lines(clean.readings, clean.used)
         second = np.full(model.shape, np.nan)
         if self.second is not None:
-            second = self.second.estimate(model, clean)
+            second = _untold(self.second.estimate(model, clean), clean)
         mean, sd = honest.mix(model, now.common(), line, second, remote), np.sqrt(variance)
         half = sd * honest.calibration.at(remote)
         if self.joint is None or self.together is None or clean.company is None:
             return mean, half
-        return self.together.mix(mean, half, self.joint.estimate(model, clean), sd, remote)
+        joint = _untold(self.joint.estimate(model, clean), clean)
+        return self.together.mix(mean, half, joint, sd, remote)
+
+
+def _untold(second: Array, clean: Data) -> Array:
+    """A second estimate where there is no reading: that is where hidden readings weighed it."""
+    return np.where(clean.used, np.nan, second)
 
 
 class _Output:

@@ -69,7 +69,10 @@ def stack(truth: Array, model: Array, other: Array, remote: Array, usual: float 
 
 
 def _shrunk(error: Array, towards: Array, remote: Array, usual: float) -> float:
-    """The least-squares weight, drawn to the usual one as far as witnesses are few."""
+    """The least-squares weight, drawn to the usual one as far as witnesses are few.
+
+    And not where one of the two errs far less than they differ: then few witnesses are enough.
+    """
     if error.size < _TOLD:
         return usual
     bound = 4.0 * float(np.quantile(np.maximum(np.abs(error), np.abs(error - towards)), 0.95))
@@ -78,6 +81,8 @@ def _shrunk(error: Array, towards: Array, remote: Array, usual: float) -> float:
     if curve <= 0:
         return usual
     prior = _PRIOR * max(1.0, _APART * float(np.median(remote))) / error.size
+    less = min(float(error @ error), float(((error - towards) ** 2).sum()))
+    prior *= min(1.0, less / curve)
     best = (float(error @ towards) / curve + prior * usual) / (1.0 + prior)
     return min(1.0, max(0.0, best))
 

@@ -118,11 +118,18 @@ def _alike(z: Array, count: int) -> Index:
 
 
 def _lagged(z: Array, links: Mask) -> Array:
-    """At each lag, lags × nodes × slots; across a cut the slot itself."""
-    before, after = z.copy(), z.copy()
-    before[:, 1:] = np.where(links, z[:, :-1], z[:, 1:])
-    after[:, :-1] = np.where(links, z[:, 1:], z[:, :-1])
-    return np.stack([before, z, after])
+    """At each lag, lags × nodes × slots; across a cut as the slots on this side go on."""
+    step = np.diff(z, axis=1) * links
+    from_before, to_after = np.zeros_like(z), np.zeros_like(z)
+    from_before[:, 1:], to_after[:, :-1] = step, step
+    first, last = np.append(True, ~links), np.append(~links, True)
+    return np.stack(
+        [
+            z - np.where(first, to_after, from_before),
+            z,
+            z + np.where(last, from_before, to_after),
+        ]
+    )
 
 
 def _standard(values: Array) -> Array:

@@ -14,6 +14,7 @@ STRETCHES = 8
 DISTINCT = 64  # values counted; more is many
 SET_BACK = 0.15  # of a meter's steps, at most; rain amounts fall back far more often
 ENOUGH = 20  # readings, or steps of a node, before anything is said
+LARGEST = 8e307  # the difference of two readings has to be a number
 
 
 @dataclass(frozen=True)
@@ -74,7 +75,7 @@ def behaviour(X: Array) -> Behaviour:
     1.0
     """
     some = sampled(X)
-    values = some[np.isfinite(some)]
+    values = np.clip(some[np.isfinite(some)], -LARGEST, LARGEST)
     if not values.size:
         return Behaviour()
     quantiles = np.quantile(values, (0.01, 0.5, 0.9, 0.99))

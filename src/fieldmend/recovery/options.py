@@ -42,6 +42,12 @@ class Reading(TypedDict, total=False):
     locations: Any
     table: str | None
     query: str | None
+    where: str | None
+    columns: Sequence[str] | None
+    time_unit: str | None
+    origin: str | None
+    start: str | None
+    end: str | None
 
 
 class Solving(TypedDict, total=False):

@@ -21,7 +21,7 @@ def stretches(slots: int, nodes: int, period: Sequence[int] = ()) -> tuple[list[
     --------
     >>> found, fitting = stretches(1_000_000, 1200, [96, 672, 35_040])
     >>> [one.start for one in found][:3], found[0].stop, fitting
-    ([0, 142752, 285504], 1248, [96])
+    ([0, 142464, 284928], 672, [96, 672])
     """
     window = windows(slots, nodes)[0]
     length = (window.stop - window.start) // COUNT
