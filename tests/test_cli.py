@@ -330,7 +330,7 @@ def test_stopped_by_a_signal(tmp_path, number, expected):
         env=CLEAN | {"TMPDIR": str(tmp)},
     ) as running:  # fmt: skip
         for _ in range(600):  # until it waits for the readings
-            if list(tmp.glob("*/stdin.tmp")):
+            if list(tmp.glob("*/*.tmp")):
                 break
             time.sleep(0.05)
         running.send_signal(number)
