@@ -831,3 +831,13 @@ def test_a_departure_below_the_resolution_is_none():
     volts = np.round(volts, 2)
     volts[400:500, 5] = np.round(volts[400:500, 4] - 0.01, 2)
     assert not faults.persistent(volts, context(volts)).any()
+
+
+def test_two_single_readings_an_hour_apart_are_no_drift():
+    X = np.random.default_rng(3).normal(size=(300, 8)).cumsum(axis=0) * 0.05
+    estimate = X.copy()
+    X[100, 2], X[112, 2] = X[100, 2] - 14, X[112, 2] + 9
+    wrong = np.zeros(X.shape, dtype=bool)
+    wrong[[100, 112], 2] = True
+    found = faults.classify(X, estimate, wrong, persistent=wrong)
+    assert [str(e.kind) for e in found] == ["spike", "spike"]

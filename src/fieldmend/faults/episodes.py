@@ -157,7 +157,8 @@ def _all(values: Array, z: Array, flagged: Mask, lasting: Mask) -> Iterator[Stre
         at = np.flatnonzero(~np.isnan(values[:, n]))
         readings = values[at, n]
         step = history.usual_roughness(history.roughness(readings[~flagged[at, n]]))
-        long = joined(lasting[at, n] | _long_runs(flagged[at, n]), LASTING_GAP)
+        lasts_here = _longer(lasting[at, n], SPIKE) | _long_runs(flagged[at, n])
+        long = joined(lasts_here, LASTING_GAP)
         short = joined(flagged[at, n] & ~long, SHORT_GAP) & ~long
         for marks, lasts in ((long, True), (short, False)):
             for a, b in zip(*stretches(marks), strict=True):
@@ -171,6 +172,14 @@ def _all(values: Array, z: Array, flagged: Mask, lasting: Mask) -> Iterator[Stre
                     lasting=lasts,
                     step=step,
                 )
+
+
+def _longer(marks: Mask, most: int) -> Mask:
+    """Runs of more than so many: single readings an hour apart are no lasting fault."""
+    out = np.zeros_like(marks)
+    for a, b in zip(*stretches(marks), strict=True):
+        out[a:b] = b - a > most
+    return out
 
 
 def _long_runs(marks: Mask) -> Mask:
