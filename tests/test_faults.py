@@ -841,3 +841,16 @@ def test_two_single_readings_an_hour_apart_are_no_drift():
     wrong[[100, 112], 2] = True
     found = faults.classify(X, estimate, wrong, persistent=wrong)
     assert [str(e.kind) for e in found] == ["spike", "spike"]
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_node_that_fails_for_most_of_a_short_record_is_found(seed):
+    X = fm.simulate.network(
+        500, 30, field="temperature", noise=0.1, sampling=1, anomaly_rate=0.0, seed=seed
+    ).readings
+    X[:, 9] -= 60.0  # on a summit, always
+    X[200:, 4] += np.linspace(0, 80, 300) ** 1.1
+    found = faults.persistent(X)
+    assert found[400:, 4].mean() > 0.9
+    assert not found[:, 9].any()
+    assert np.delete(found, 4, axis=1).mean() < 0.005

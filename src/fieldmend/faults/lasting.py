@@ -44,6 +44,10 @@ MOVED, AWAY = 4.0, 3.0
 HABITUAL = 0.02
 # Widths of the middle 60 % of all readings.
 UNREAL = 10.0
+# Share of its readings that a node has to be among the others for its absence to be a fault.
+AT_HOME = 0.1
+# Of what is seldom to what is usual, at the least: a normal distribution's.
+MILD = 1.57
 # Share of its last readings that a node has to be off to be given up.
 OFF = 0.75
 
@@ -124,6 +128,8 @@ def search(X: Any, context: Context | None = None) -> Search:
         found |= absurd(values, found)
         found |= displaced(values, found)
         gone |= runaway(values, found, context)
+        if context.quantity.kind is Kind.LINEAR:
+            gone |= strayed(values, found)
         found |= gone
         found |= _departures_of(values, found, gone, context)
     found = given_up(found, observed) & observed
@@ -285,6 +291,42 @@ def unreal(values: Array, left_out: Mask) -> Mask:
             back = series[b - 1] - series[b] if b < at.size else 0.0
             # Good readings between false ones stay.
             out[at[a:b], n] = far[at[a:b], n] & (max(into, back) > top)
+    return out
+
+
+def strayed(values: Array, left_out: Mask) -> Mask:
+    """Stretches far off the others of a node that is among them at other times.
+
+    A node that fails for most of a short record makes its failure its own measure; here the measure
+    is how far nine in ten nodes of the network are off their slot's median, nine tenths and 99 in
+    100 of the time. The limit is the size that one reading in 10⁴ would exceed, were the tail a
+    power law. A node that is never among the others (a station on a summit) is not judged, nor one
+    that goes half as far at other times too (the sun).
+    """
+    off = np.abs(values - slot_medians(np.where(left_out, np.nan, values))[:, None])
+    out = np.zeros(values.shape, dtype=np.bool_)
+    heard = ~np.isnan(off).all(axis=0)
+    if not heard.any():
+        return out
+    each = np.nanquantile(off[:, heard], (0.9, 0.99), axis=0)
+    often, seldom = np.quantile(each, 0.9, axis=1)
+    if often <= 0:
+        return out
+    far, usual = off > seldom * max(seldom / often, MILD) ** 2, off <= often
+    for n in np.flatnonzero(far.any(axis=0)):
+        at = np.flatnonzero(~np.isnan(values[:, n]))
+        if usual[at, n].mean() < AT_HOME:
+            continue
+        there = far[at, n]
+        for a, b in zip(*stretches(joined(there, SMOOTH)), strict=True):
+            if b - a < SMOOTH // 2 or there[a:b].mean() <= 0.5:
+                continue
+            as_far = off[at, n] > 0.5 * float(np.median(off[at[a:b], n]))
+            core = np.zeros(at.size, dtype=np.bool_)
+            core[a:b] = True
+            own = grown(core, joined(as_far, SMOOTH))  # on its way there too
+            if (as_far & ~own).sum() <= HABITUAL * (~own).sum():
+                out[at[a:b], n] = True
     return out
 
 
