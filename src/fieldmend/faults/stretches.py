@@ -68,9 +68,10 @@ def bounded(X: Any) -> tuple[Array, float]:
         raise ValueError(msg)
     size = np.abs(given[np.isfinite(given) & (given != 0)])
     # Not the mean of two: of 1e308 and 1e308 there is none.
-    typical = np.quantile(size, 0.5, method="lower") if size.size else 1.0
+    typical = np.quantile(size, 0.5, method="higher") if size.size else 1.0
     power = int(np.frexp(typical)[1]) if size.size else 0
-    values = np.ldexp(given, -power)
+    with np.errstate(over="ignore"):  # beside 5e-324, anything is beyond the cut
+        values = np.ldexp(given, -power)
     return np.clip(values, -1e60, 1e60, out=values), float(power)
 
 
