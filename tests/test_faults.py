@@ -8,6 +8,7 @@ import pytest
 import fieldmend as fm
 from fieldmend import faults
 from fieldmend.faults import events, history, implied, lasting, neighbours, ranking, stretches
+from fieldmend.quantities import identify
 
 HOUR = 3_600_000_000
 SLOT = HOUR // 12
@@ -854,3 +855,18 @@ def test_a_node_that_fails_for_most_of_a_short_record_is_found(seed):
     assert found[400:, 4].mean() > 0.9
     assert not found[:, 9].any()
     assert np.delete(found, 4, axis=1).mean() < 0.005
+
+
+def test_steam_that_two_conditions_of_a_node_see_is_an_event_in_a_steady_room():
+    rng = np.random.default_rng(4)
+    warm, wet = (20 + 0.05 * rng.normal(size=(4000, 4)), 45 + 0.2 * rng.normal(size=(4000, 4)))
+    rise = 15 * np.exp(-np.arange(60) / 20)
+    warm[500:560, 1] += rise
+    wet[500:560, 1] += 2 * rise
+    kind = identify("temperature", "°C", warm, 5_000_000)
+    context = faults.Context(
+        slot=5_000_000, condition="temperature", companions={"humidity": wet}, quantity=kind
+    )
+    assert faults.search(warm, context).faults[500:560, 1].mean() < 0.05
+    alone = faults.search(warm, replace(context, companions={}))
+    assert alone.faults[500:520, 1].any()

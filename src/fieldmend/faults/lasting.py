@@ -16,7 +16,7 @@ from fieldmend.faults import history
 from fieldmend.faults.events import local, mostly, on_low_battery, recurrent, shared
 from fieldmend.faults.implied import implied
 from fieldmend.faults.labels import Context
-from fieldmend.faults.seen_too import seen_too
+from fieldmend.faults.seen_too import by_conditions, seen_too
 from fieldmend.faults.stretches import (
     MAD,
     Array,
@@ -122,7 +122,8 @@ def search(X: Any, context: Context | None = None) -> Search:
         gross |= noisy(values)
     # Only of what is known to be linear: smoke and light do such things.
     if tests.drift and context.quantity.kind is Kind.LINEAR and context.quantity.what:
-        gross |= unreal(values, gross)
+        far = unreal(values, gross)
+        gross |= far & ~_accompanied(values, far, context)
     found = gross.copy()
     if tests.drift:
         found |= absurd(values, found)
@@ -292,6 +293,14 @@ def unreal(values: Array, left_out: Mask) -> Mask:
             # Good readings between false ones stay.
             out[at[a:b], n] = far[at[a:b], n] & (max(into, back) > top)
     return out
+
+
+def _accompanied(values: Array, far: Mask, context: Context) -> Mask:
+    """Where another condition of the node departs around the same time: steam is hot and wet."""
+    if not far.any() or not context.companions:
+        return np.zeros_like(far)
+    around = rolling(far.astype(float), 2 * SMOOTH + 1) > 0
+    return by_conditions(values, around & ~np.isnan(values), context, np.zeros_like(far))
 
 
 def strayed(values: Array, left_out: Mask) -> Mask:
