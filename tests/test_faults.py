@@ -870,3 +870,16 @@ def test_steam_that_two_conditions_of_a_node_see_is_an_event_in_a_steady_room():
     assert faults.search(warm, context).faults[500:560, 1].mean() < 0.05
     alone = faults.search(warm, replace(context, companions={}))
     assert alone.faults[500:520, 1].any()
+
+
+def test_singles_excuse_each_other_only_where_chance_makes_no_such_crowd():
+    rng = np.random.default_rng(8)
+    X = 20 + 0.1 * rng.normal(size=(3000, 10))
+    false = rng.random(X.shape) < 0.03
+    X[false] += 30.0
+    assert faults.spared(X, false, faults.Context())[false].mean() < 0.05
+    quiet = 20 + 0.1 * rng.normal(size=(3000, 10))
+    quiet[1500, :6] += 5.0
+    flash = np.zeros(quiet.shape, dtype=bool)
+    flash[1500, :6] = True
+    assert faults.spared(quiet, flash, faults.Context())[flash].all()
