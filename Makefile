@@ -29,7 +29,7 @@ $(PACKAGE): pyproject.toml constraints.txt
 
 $(STAMP): $(PACKAGE)
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt \
-	  --editable '.[sklearn,netcdf,paper,postgres]' --group dev
+	  --editable '.[sklearn,netcdf,paper,postgres,live]' --group dev
 	@touch $@
 
 demo: $(PACKAGE)  ## a simulated network, recovered; its report opens
