@@ -4,6 +4,7 @@
 its rows judged and counted; `gridding`: slots × nodes; `reading`: the order of the steps.
 """
 
-from fieldmend.records.reading import Records, read
+from fieldmend.records.reading import read
+from fieldmend.records.records import Records
 
 __all__ = ["Records", "read"]

@@ -22,7 +22,7 @@ from fieldmend.records.table.clock import stamped
 from fieldmend.text import percent, shown, slot_length
 
 if TYPE_CHECKING:
-    from fieldmend.records.reading import Records
+    from fieldmend.records.records import Records
 
 SECOND = 1_000_000
 UNITS = {

@@ -1,0 +1,97 @@
+"""Records that are refused as a whole, each with the option that would help."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from fieldmend.errors import InputError
+from fieldmend.records.table import owner
+from fieldmend.records.table.duplicates import Twice
+from fieldmend.records.table.ledger import Ledger
+from fieldmend.records.table.shapes import LONG, Shape
+from fieldmend.records.vocabulary import listing
+from fieldmend.text import shown
+
+CLASHES = 6  # rows that contradict each other, from which on it is no chance
+
+
+def refuse_doubtful(ledger: Ledger, tz: str | None, ambiguous: str | None) -> None:
+    """Local times that the zone has twice or never, and nobody said which is meant."""
+    if ambiguous is not None or tz is None:
+        return
+    ids = ledger.con.execute(
+        "SELECT rowid FROM r WHERE bad[1] = 'a' ORDER BY rowid LIMIT 10"
+    ).fetchall()
+    if ids:
+        raise InputError(
+            f"local times that come twice or never in {shown(tz)}: "
+            + "; ".join(ledger.where([row[0] for row in ids])),
+            hint="Say which is meant with ambiguous= earlier, later or missing (--ambiguous)",
+        )
+
+
+def refuse_clashes(ledger: Ledger, twice: Twice, sound: int) -> None:
+    """Where most rows contradict each other, several sensors are taken for one."""
+    if twice.clashing < CLASHES:
+        return
+    if twice.clashing * 2 <= sound:
+        return
+    plan = ledger.plans[0]
+    names = plan.stage.names
+    found = owner.likely(plan.stage, plan.roles, names, ledger.con) if plan.stage.relation else ""
+    taken = plan.roles.node
+    as_node = (
+        "no column was taken for the node"
+        if taken is None
+        else (f"{shown(names[taken])} was taken for the node")
+    )
+    perhaps = (
+        f", perhaps with node={shown(found)!r} (--node {shown(found)})"
+        if found
+        else (" with node= (--node)")
+    )
+    raise InputError(
+        f"{twice.clashing:,} of {sound:,} rows contradict others of their node and time "
+        f"({as_node}; found: {listing(names)}); first {twice.example}",
+        file=plan.stage.name,
+        hint=f"Name the node's column{perhaps}; if these rows belong together, say so with "
+        "on_duplicate='mean' (--on-duplicate mean)",
+    )
+
+
+def refuse_all(read: int, set_aside: int, rejects: Sequence[Any], outside: int) -> None:
+    """No row is left to be used."""
+    if outside and read == set_aside:
+        raise InputError(
+            f"no row lies between start and end; {outside:,} of {read:,} lie outside",
+            hint="Look at start= and end= (--start, --end), and at tz=",
+        )
+    if read == set_aside:
+        first = rejects[0]
+        raise InputError(
+            f"none of {read:,} rows can be used; {first.reason} ({first.text!r})",
+            file=first.file,
+            line=first.line,
+            hint="Write times as 2024-01-31T12:00:00Z or in epoch seconds"
+            if first.reason.startswith(("time", "clock"))
+            else "Look at that line; roles can be named with node=, time= and value=",
+        )
+
+
+def refuse_empty(
+    ledger: Ledger, names: list[str], conditions: Sequence[str], shape: Shape
+) -> list[str]:
+    """Refuse records without a reading; what is said of columns without one."""
+    counts = shape.counts(ledger.con, names)
+    if shape is LONG:
+        counts = {name: counts.get(name, 0) for name in conditions}
+    if not any(counts.values()):
+        raise InputError(
+            "all readings are missing",
+            file=ledger.plans[0].stage.name,
+            hint="Look at missing=, and at the columns taken: " + listing(names),
+        )
+    return [
+        f"{shape.column_is} {shown(name)} has no reading at all"
+        for name, n in counts.items()
+        if not n
+    ]
