@@ -1,0 +1,1 @@
+"""A network as it runs: readings come in, clean readings and alerts go out."""

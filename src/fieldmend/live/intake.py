@@ -1,0 +1,194 @@
+"""Readings into the journal: committed, then acknowledged.
+
+Whoever posts waits for the commit. Those who wait together share one: the first to get the
+journal's lock writes what everybody brought.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+import threading
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from fieldmend.errors import InputError
+from fieldmend.live.clock import Clock
+from fieldmend.live.journal import Journal
+from fieldmend.live.messages import Read, Refused, from_json
+from fieldmend.live.writing import Writer
+from fieldmend.text import shown
+
+LARGEST = 512 * 1024  # bytes of one message or body
+MOST_WAITING = 200_000  # readings that wait for a commit: beyond that, come again
+RETRY = 2.0  # seconds
+
+
+class Busy(Exception):
+    """Nothing was stored: come again in `seconds`."""
+
+    def __init__(self, why: str, seconds: float = RETRY) -> None:
+        super().__init__(why)
+        self.seconds = seconds
+
+
+@dataclass(eq=False)
+class _Ticket:
+    reads: list[Read]
+    arrived: int
+    result: dict[str, int] | None = None
+    error: BaseException | None = None
+
+
+@dataclass
+class Health:
+    """How it goes, from memory: a full disk cannot be written into the journal."""
+
+    status: str = "starting"
+    why: str = ""
+    lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
+
+    def set(self, status: str, why: str = "") -> None:
+        """Say how it goes now."""
+        with self.lock:
+            self.status, self.why = status, why
+
+    def __call__(self) -> dict[str, str]:
+        """As a dict."""
+        with self.lock:
+            return {"status": self.status, "why": self.why}
+
+
+class Intake:
+    """Where readings come in. Any number of threads may post.
+
+    Parameters
+    ----------
+    journal
+        Where to.
+    clock
+        What time it is.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from fieldmend.live.clock import WallClock
+    >>> journal = Journal.open(tempfile.mkdtemp(), slot=300_000_000)
+    >>> intake = Intake(journal, WallClock())
+    >>> intake.post([{"node": "m7", "time": 1700000000, "temperature": 20.5, "humidity": "wet"}])
+    {'stored': 1, 'duplicate': 0, 'rejected': 1}
+    >>> intake.post([{"node": "m7", "time": 1700000000, "temperature": 20.5}])
+    {'stored': 0, 'duplicate': 1, 'rejected': 0}
+    >>> journal.close()
+    """
+
+    largest = LARGEST
+
+    def __init__(self, journal: Journal, clock: Clock) -> None:
+        self.journal, self.clock = journal, clock
+        self.health = Health()
+        self.writer = Writer(journal)
+        self._mutex = threading.Lock()
+        self._pending: list[_Ticket] = []
+        self._waiting = 0
+
+    def post(self, messages: Sequence[Any]) -> dict[str, int]:
+        """Decoded JSON messages; committed when this returns.
+
+        Parameters
+        ----------
+        messages
+            Each an object, or an array of them.
+
+        Returns
+        -------
+        dict
+            Readings ``stored``, ``duplicate`` and ``rejected``.
+
+        Raises
+        ------
+        Busy
+            Too many wait, or the disk is full: nothing was stored, come again.
+        """
+        arrived = self.clock.now()
+        return self.take((read for one in messages for read in from_json(one, arrived)), arrived)
+
+    def post_bytes(self, body: bytes) -> dict[str, int]:
+        """One JSON document, or one a line (NDJSON).
+
+        Raises
+        ------
+        InputError
+            Where it is no JSON: counted as rejected.
+        Busy
+            As `post`.
+        """
+        try:
+            messages = decoded(body)
+        except ValueError as error:
+            self.refuse("unreadable", body[:200].decode("utf-8", "replace"))
+            raise InputError(f"no JSON ({shown(error)})") from None
+        return self.post(messages)
+
+    def refuse(self, why: str, text: str = "") -> None:
+        """Count a message that was refused before it was read."""
+        self.take([Refused(why, text)], self.clock.now())
+
+    def take(self, reads: Iterable[Read], arrived: int) -> dict[str, int]:
+        """Readings of any format; committed when this returns.
+
+        Raises
+        ------
+        Busy
+            As `post`.
+        """
+        ticket = _Ticket(list(reads), arrived)
+        with self._mutex:
+            if self._waiting and self._waiting + len(ticket.reads) > MOST_WAITING:
+                raise Busy("too many readings wait to be written")
+            self._waiting += len(ticket.reads)
+            self._pending.append(ticket)
+        with self.journal.lock:
+            if ticket.result is None and ticket.error is None:
+                self._write()
+        if ticket.error is not None:
+            raise Busy(f"the journal cannot be written: {ticket.error}") from ticket.error
+        return ticket.result or {}
+
+    def _write(self) -> None:
+        """Everything that waits, in one transaction."""
+        with self._mutex:
+            batch, self._pending = self._pending, []
+            self._waiting = 0
+        try:
+            with self.journal.writing() as connection:
+                results = [self.writer.store(connection, t.reads, t.arrived) for t in batch]
+        except (sqlite3.Error, OSError) as error:
+            self.writer.forget()
+            self.health.set("degraded", f"the journal cannot be written: {error}")
+            for ticket in batch:
+                ticket.error = error
+            return
+        if self.health.status == "degraded":
+            self.health.set("ok")
+        for ticket, result in zip(batch, results, strict=True):
+            ticket.result = result
+
+
+def decoded(body: bytes) -> list[Any]:
+    """The JSON documents in a body: one, or one a line.
+
+    Raises
+    ------
+    ValueError
+        Where it is neither.
+    """
+    text = body.decode("utf-8")
+    try:
+        return [json.loads(text)]
+    except ValueError:
+        lines = [line for line in text.splitlines() if line.strip()]
+        if len(lines) < 2:
+            raise
+        return [json.loads(line) for line in lines]

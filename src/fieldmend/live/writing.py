@@ -1,0 +1,214 @@
+"""Readings into the journal's tables, in a transaction: ids, repeats, sequence numbers, counts."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections import Counter
+from collections.abc import Iterable
+
+from fieldmend.live.clock import SECOND
+from fieldmend.live.journal import Journal, add
+from fieldmend.live.messages import Read, Reading, Refused
+from fieldmend.text import shown
+
+AHEAD = 300 * SECOND  # a stamp that is further ahead is a wrong clock
+KEPT_REJECTS = 1000
+MOST_NODES = 20_000  # of a network
+MOST_CONDITIONS = 100
+# Ids that may join in a day once there is a model: so many, or this share of those known.
+NEW_NODES, NEW_SHARE = 100, 0.5
+DAY = 86_400 * SECOND
+RESTART = 100_000  # a sequence number that leaps further has started again
+
+
+class Writer:
+    """What has to be known to write: ids by name, newest sequence numbers."""
+
+    def __init__(self, journal: Journal) -> None:
+        self.journal = journal
+        self.forget()
+
+    def forget(self) -> None:
+        """Know again what the journal knows: after a transaction that failed."""
+        with self.journal.lock:
+            run = self.journal.connection.execute
+            self.nodes: dict[str, int] = dict(run("SELECT name, id FROM nodes"))
+            self.conditions: dict[str, int] = dict(run("SELECT name, id FROM conditions"))
+            self.sequences: dict[int, tuple[int, int]] = {
+                node: (last, time)
+                for node, last, time in run(
+                    "SELECT id, sequence_last, sequence_time FROM nodes "
+                    "WHERE sequence_last IS NOT NULL"
+                )
+            }
+            self.joined: tuple[int, int] = (0, 0)  # day, ids that joined on it
+
+    def store(
+        self, connection: sqlite3.Connection, reads: Iterable[Read], arrived: int
+    ) -> dict[str, int]:
+        """Store what is new.
+
+        Parameters
+        ----------
+        connection
+            In a transaction.
+        reads
+            Readings, and what was refused.
+        arrived
+            When, µs.
+
+        Returns
+        -------
+        dict
+            Readings ``stored``, ``duplicate`` and ``rejected``.
+        """
+        refused: list[Refused] = []
+        rows, heard = [], []
+        for read in reads:
+            if isinstance(read, Refused):
+                refused.append(read)
+                continue
+            ids = self._ids(connection, read, arrived)
+            if isinstance(ids, Refused):
+                refused.append(ids)
+                continue
+            rows.append((read.time, *ids, read.value, arrived))
+            heard.append((ids[0], read))
+        stored, late = self._insert(connection, rows)
+        self._note(connection, heard, arrived)
+        rejected = len(refused)
+        numbers = Counter(f"rejected {one.why}" for one in refused)
+        numbers.update(
+            received=len(rows) + rejected,
+            stored=stored,
+            duplicate=len(rows) - stored,
+            rejected=rejected,
+            late=late,
+        )
+        add(connection, dict(numbers))
+        self._reject(connection, refused, arrived)
+        return {"stored": stored, "duplicate": len(rows) - stored, "rejected": rejected}
+
+    def _ids(
+        self, connection: sqlite3.Connection, read: Reading, arrived: int
+    ) -> tuple[int, int] | Refused:
+        said = f"{shown(read.node)} {shown(read.condition)} {read.time} {read.value}"
+        if read.time > arrived + AHEAD:
+            return Refused("clock ahead", said)
+        if read.time < 0:
+            return Refused("no time", said)
+        node = self.nodes.get(read.node)
+        condition = self.conditions.get(read.condition)
+        if condition is None and len(self.conditions) >= MOST_CONDITIONS:
+            return Refused("new condition", said)
+        if node is None:
+            node = self._join(connection, read.node, arrived)
+            if node is None:
+                return Refused("new node", said)
+        if condition is None:
+            condition = len(self.conditions) + 1
+            connection.execute(
+                "INSERT INTO conditions (id, name) VALUES (?, ?)", (condition, read.condition)
+            )
+            self.conditions[read.condition] = condition
+        return node, condition
+
+    def _join(self, connection: sqlite3.Connection, name: str, arrived: int) -> int | None:
+        """The id of a new node, if there is room: a flood of names must not become a network."""
+        if len(self.nodes) >= MOST_NODES:
+            return None
+        if self._has_model(connection):
+            day, joined = self.joined
+            if day != arrived // DAY:
+                day, joined = arrived // DAY, 0
+            if joined >= max(NEW_NODES, NEW_SHARE * (len(self.nodes) - joined)):
+                return None
+            self.joined = day, joined + 1
+        node = len(self.nodes) + 1
+        connection.execute("INSERT INTO nodes (id, name) VALUES (?, ?)", (node, name))
+        self.nodes[name] = node
+        return node
+
+    @staticmethod
+    def _has_model(connection: sqlite3.Connection) -> bool:
+        return connection.execute("SELECT 1 FROM models WHERE taken LIMIT 1").fetchone() is not None
+
+    def _insert(
+        self, connection: sqlite3.Connection, rows: list[tuple[int, int, int, float, int]]
+    ) -> tuple[int, int]:
+        """How many were new, and how many of those came after their slot was closed."""
+        before = connection.total_changes
+        connection.executemany("INSERT OR IGNORE INTO readings VALUES (?, ?, ?, ?, ?)", rows)
+        stored = connection.total_changes - before
+        closed = self._closed(connection)
+        late = sum(row[0] < closed for row in rows) if closed else 0
+        return stored, min(late, stored)
+
+    @staticmethod
+    def _closed(connection: sqlite3.Connection) -> int:
+        row = connection.execute("SELECT value FROM meta WHERE name = 'closed'").fetchone()
+        return 0 if row is None else int(row[0])
+
+    def _note(
+        self, connection: sqlite3.Connection, heard: list[tuple[int, Reading]], arrived: int
+    ) -> None:
+        """Newest stamps, and numbers of the sequence that are missing."""
+        newest: dict[int, tuple[int, int]] = {}
+        for node, read in heard:
+            latest, number = newest.get(node, (0, 0))
+            newest[node] = max(latest, read.time), number + 1
+            if read.sequence is not None:
+                self._number(connection, node, read.sequence, read.time)
+        connection.executemany(
+            "UPDATE nodes SET readings = readings + ?, latest = max(coalesce(latest, 0), ?), "
+            "heard = ?, sequence_last = ?, sequence_time = ? WHERE id = ?",
+            [
+                (number, latest, arrived, *self.sequences.get(node, (None, None)), node)
+                for node, (latest, number) in newest.items()
+            ],
+        )
+
+    def _number(self, connection: sqlite3.Connection, node: int, sequence: int, time: int) -> None:
+        """Note the numbers that were left out; one that comes late leaves its hole again."""
+        if node not in self.sequences:
+            self.sequences[node] = sequence, time
+            return
+        last, newest = self.sequences[node]
+        if sequence == last:
+            return  # another condition of the same message, or a repeat
+        if last < sequence <= last + RESTART:
+            if sequence > last + 1:
+                connection.execute(
+                    "INSERT OR IGNORE INTO holes VALUES (?, ?, ?)", (node, last + 1, sequence - 1)
+                )
+            self.sequences[node] = sequence, max(time, newest)
+        elif time > newest:
+            self.sequences[node] = sequence, time  # the node has started again
+        else:
+            _fill(connection, node, sequence)
+
+    def _reject(self, connection: sqlite3.Connection, refused: list[Refused], arrived: int) -> None:
+        if not refused:
+            return
+        connection.executemany(
+            "INSERT INTO rejects (arrived, why, text) VALUES (?, ?, ?)",
+            [(arrived, one.why, one.text[:200]) for one in refused[-KEPT_REJECTS:]],
+        )
+        connection.execute(
+            "DELETE FROM rejects WHERE id <= (SELECT max(id) FROM rejects) - ?", (KEPT_REJECTS,)
+        )
+
+
+def _fill(connection: sqlite3.Connection, node: int, sequence: int) -> None:
+    """A number that came after all."""
+    found = connection.execute(
+        "SELECT first, last FROM holes WHERE node = ? AND first <= ? ORDER BY first DESC LIMIT 1",
+        (node, sequence),
+    ).fetchone()
+    if found is None or found[1] < sequence:
+        return
+    connection.execute("DELETE FROM holes WHERE node = ? AND first = ?", (node, found[0]))
+    parts = ((found[0], sequence - 1), (sequence + 1, found[1]))
+    connection.executemany(
+        "INSERT INTO holes VALUES (?, ?, ?)", [(node, a, b) for a, b in parts if a <= b]
+    )
