@@ -12,10 +12,13 @@ import gzip
 import hashlib
 import lzma
 import re
+import sys
 import zlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from importlib import import_module
 from pathlib import Path
+from types import ModuleType
 from typing import IO
 
 from fieldmend.errors import InputError
@@ -128,8 +131,7 @@ def _decompress(path: Path, out: Path, name: str, kind: str) -> str:
             except OSError as error:
                 said = f"{error.strerror}, unpacking {shown(name)}: set TMPDIR to a larger disk"
                 raise OSError(error.errno, said, str(out.parent)) from error
-    whole = kind != "Zstandard" or _whole_zstd(path, written)
-    return "" if whole else "it ends before its frame does"
+    return ""
 
 
 def _reader(raw: IO[bytes], kind: str) -> Callable[[int], bytes]:
@@ -140,34 +142,24 @@ def _reader(raw: IO[bytes], kind: str) -> Callable[[int], bytes]:
         return lzma.LZMAFile(raw).read1
     if kind == "bzip2":
         return bz2.BZ2File(raw).read1
-    import zstandard
+    zstd = zstd_module()
 
     def source(size: int) -> bytes:
         try:
-            return stream.read(size)
-        except zstandard.ZstdError as error:
+            block: bytes = packed.read1(size)
+        except zstd.ZstdError as error:
             raise ValueError(str(error)) from error
+        return block
 
-    stream = zstandard.ZstdDecompressor().stream_reader(raw, read_across_frames=True)
+    packed = zstd.ZstdFile(raw)
     return source
 
 
-def _whole_zstd(path: Path, written: int) -> bool:
-    """Whether the last frame is complete: its reader ends quietly where the file was cut."""
-    import zstandard
-
-    with path.open("rb") as raw:
-        feeder = zstandard.ZstdDecompressor().decompressobj(read_across_frames=False)
-        rest = b""
-        while block := rest or raw.read(BLOCK):
-            rest = b""
-            feeder.decompress(block)
-            if feeder.eof:
-                rest = feeder.unused_data
-                if not rest and not (rest := raw.read(BLOCK)):
-                    return True
-                feeder = zstandard.ZstdDecompressor().decompressobj()
-    return written == 0 and path.stat().st_size == 0
+def zstd_module() -> ModuleType:
+    """Python's own from 3.14 on, and the same module for those before."""
+    if sys.version_info >= (3, 14):
+        return import_module("compression.zstd")
+    return import_module("backports.zstd")
 
 
 def _cut_short(out: Path, name: str, trouble: str, *, salvage: bool) -> str:
