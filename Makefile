@@ -20,14 +20,15 @@ help:  ## show this list
 
 setup: $(STAMP)  ## make .venv: the package (editable), all extras, the test tools
 
-# What a user needs. pip comes first: the one that venv brings may be too old for --group.
+# What a user needs, and nothing else: the demo asks for no more.
 $(PACKAGE): pyproject.toml constraints.txt
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --constraint constraints.txt --upgrade pip
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable .
 	@touch $@
 
+# pip comes first: the one that venv brings may be too old for --group.
 $(STAMP): $(PACKAGE)
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --upgrade pip
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt \
 	  --editable '.[sklearn,netcdf,paper,postgres,live]' --group dev
 	@touch $@

@@ -1,7 +1,8 @@
-"""Write docs/cli.md from the command itself; ``--check`` only says whether it is up to date."""
+"""Write docs/cli.md and the man page from the command itself; ``--check`` only compares them."""
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,6 +12,9 @@ from typer.main import get_command
 
 from fieldmend.cli.app import app
 
+sys.path.insert(0, str(Path(__file__).parent))
+import manpage
+
 PAGE = Path(__file__).with_name("cli.md")
 HEAD = """\
 # Command line
@@ -19,16 +23,7 @@ Results go to standard output, progress and errors to standard error; colours an
 terminal, and colours not with `NO_COLOR`. What went wrong is said in one line: which file and line,
 what was expected, what to try.
 
-| exit code | meaning |
-| --- | --- |
-| 0 | done |
-| 1 | suspects found, where `--fail-on suspect` was asked |
-| 2 | wrong usage; an output that is there already, without `--force` |
-| 3 | input that cannot be used, or is not there |
-| 4 | the environment failed: disk, permission, memory, a package that is not installed |
-| 70 | an error inside fieldmend: please report it (`FIELDMEND_DEBUG=1` shows the traceback) |
-| 130, 143 | stopped by Ctrl-C, or by SIGTERM; nothing is left half written |
-
+CODES
 **Completion**: `fieldmend --install-completion` for bash, zsh, fish or PowerShell;
 `fieldmend --show-completion` prints the script instead.
 
@@ -43,12 +38,19 @@ reader; `OPENBLAS_NUM_THREADS` and its kin, of the linear algebra, 1 unless you 
 def page() -> str:
     """The page as it should be."""
     group = get_command(app)
-    parts = [HEAD]
+    codes = ["| exit code | meaning |", "| --- | --- |"]
+    codes += [f"| {code} | {_marked(meaning)} |" for code, meaning in manpage.CODES.items()]
+    parts = [HEAD.replace("CODES", "\n".join(codes) + "\n")]
     for name, command in group.commands.items():  # type: ignore[attr-defined]
         parts.append(f"## fieldmend {name}\n")
         parts += _help(command.help or "")
         parts += _options(command)
     return "\n".join(parts)
+
+
+def _marked(text: str) -> str:
+    """Options as code."""
+    return re.sub(r"--[a-z-]+( suspect)?", r"`\g<0>`", text)
 
 
 def _help(text: str) -> Iterator[str]:
@@ -83,11 +85,17 @@ def _name(parameter: Any) -> str:
     return ", ".join(f"`{name}{value}`" for name in [*parameter.opts, *off])
 
 
+def pages() -> dict[Path, str]:
+    """Each page that is written here, as it should be."""
+    return {PAGE: page(), manpage.PAGE: manpage.man(get_command(app))}
+
+
 def main() -> int:
-    wanted = page()
+    wanted = pages()
     if "--check" in sys.argv:
-        return int(not PAGE.exists() or PAGE.read_text(encoding="utf-8") != wanted)
-    PAGE.write_text(wanted, encoding="utf-8")
+        return int(any(not p.exists() or p.read_text("utf-8") != t for p, t in wanted.items()))
+    for path, text in wanted.items():
+        path.write_text(text, encoding="utf-8")
     return 0
 
 

@@ -3,7 +3,7 @@
 ``python docs/snippets.py`` says where a page is not true; ``--write`` puts the true output there.
 In a block, a line ``$ command`` is run by bash, in a folder that holds what
 examples/make_readings.py writes; the lines below it are its output, with ``...`` for anything.
-``make`` and ``pip`` are not run.
+``make``, ``pip`` and ``pipx`` are not run.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 FENCE = re.compile(r"^```console\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-NOT_RUN = ("make ", "pip ", "cd ")
+NOT_RUN = ("make ", "pip ", "pipx ", "cd ")
 
 
 @dataclass(frozen=True)

@@ -1,3 +1,3 @@
 """The version, beneath everything: what is written down says what wrote it."""
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"

@@ -15,6 +15,7 @@ from fieldmend.field.fieldmodel import FieldModel
 from fieldmend.grid import Grid
 from fieldmend.quantities import Quantity, identify, identify_all
 from fieldmend.records import Records, read
+from fieldmend.records.gridding.slotting import microseconds
 from fieldmend.recovery import honest
 from fieldmend.recovery.condition import Share, recover_condition
 from fieldmend.recovery.modelling import Known, still_fitting
@@ -61,7 +62,7 @@ def recover(  # noqa: PLR0913 - the options of the main job, keyword-only
     Parameters
     ----------
     source
-        Anything that `read` takes, `Records`, or a `Grid`.
+        Anything that `read` takes, `Records`, a `Grid`, or a plain array, slots × nodes.
     method
         As for `decompose`, without ``oracle``.
     model
@@ -224,6 +225,9 @@ def _grid(source: Any, slots: tuple[Any, str], seed: int, reading: dict[str, Any
     if isinstance(source, Grid):
         _refuse_options(reading if slots == (None, "mean") else {"slot": slots, **reading}, "Grid")
         return source
+    if isinstance(source, np.ndarray):
+        _refuse_options(reading, "an array")
+        return _of_array(source, slots[0])
     if isinstance(source, Records):
         _refuse_options(reading, "Records")
         return _own_columns_aside(source.grid(*slots, seed))
@@ -232,6 +236,19 @@ def _grid(source: Any, slots: tuple[Any, str], seed: int, reading: dict[str, Any
         return _own_columns_aside(records.grid(*slots, seed))
     finally:
         records.close()
+
+
+def _of_array(readings: np.ndarray[Any, Any], slot: Any) -> Grid:
+    """A plain array, slots × nodes; a slot is 5 min unless it is said."""
+    try:
+        if slot is None:
+            return Grid.of(readings)
+        return Grid.of(readings, slot_seconds=microseconds(slot) / 1e6)
+    except (TypeError, ValueError) as error:
+        raise InputError(
+            f"an array of {shown(readings.dtype)}, {readings.shape}: {shown(error)}",
+            hint="Hand in numbers, slots × nodes, with NaN where nothing was received",
+        ) from error
 
 
 def _refuse_options(given: Mapping[str, Any], kind: str) -> None:

@@ -5,12 +5,14 @@ Wrong ones fail mypy (`Unpack`); at run time they are refused by name, with the 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from difflib import get_close_matches
+from os import PathLike
 from typing import Any, TypedDict
 
 from fieldmend.errors import InputError
+from fieldmend.field.fieldmodel import FieldModel
 from fieldmend.grid import Grid
 from fieldmend.methods import METHODS, check_options
 from fieldmend.records.gridding.filling import VALUES
@@ -69,6 +71,29 @@ class Solving(TypedDict, total=False):
 
 class More(Reading, Solving, total=False):
     """What `recover` takes besides its own options."""
+
+
+class Recovering(More, total=False):
+    """All that `recover` takes, for those who hand it on."""
+
+    method: str
+    model: FieldModel | str | PathLike[str] | None
+    new_nodes: str
+    slot: str | float | None
+    slot_value: str
+    limits: Mapping[str, tuple[float, float]] | None
+    kinds: Mapping[str, str] | None
+    level: float
+    joint: bool | None
+    holdout: bool
+    replace: str
+    extrapolate: bool
+    max_gap: str | float | None
+    max_width: float | Mapping[str, float] | None
+    seed: int
+    progress: Callable[[str, float], object] | None
+    command: str
+    units: Mapping[str, str] | None
 
 
 def divided(given: Mapping[str, Any], method: str) -> tuple[dict[str, Any], dict[str, Any]]:

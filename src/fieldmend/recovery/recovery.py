@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from fieldmend.field.fieldmodel import FieldModel
 from fieldmend.recovery.modelling import model_of
 from fieldmend.result.anomalies import anomaly_columns
-from fieldmend.result.frames import Frames, anomaly_frame
+from fieldmend.result.frames import Frames, anomaly_frame, check_backend, listed_frame
 from fieldmend.result.result import Result
 from fieldmend.result.summary import summarise
 
@@ -24,7 +24,7 @@ class Recovery(Result):
 
     ``rec["temperature"]`` is the `Recovered` of one condition, in arrays. ``filled``, ``estimate``
     and ``flags`` map each condition to a frame, time × node: a pandas, Polars or PyArrow one, the
-    kind that was handed in or the first that is installed.
+    kind that was handed in or the first that is installed; without any, plain columns of NumPy.
 
     Attributes
     ----------
@@ -107,6 +107,70 @@ class Recovery(Result):
         ['condition', 'deviation', 'episode']
         """
         return anomaly_columns(self)
+
+    def to_frame(self, backend: str | None = None) -> Any:
+        """The wide table that `to_parquet` writes, as one frame: a row for every node and slot.
+
+        Parameters
+        ----------
+        backend
+            ``pandas``, ``polars``, ``pyarrow`` or ``numpy`` (plain columns); the kind that was
+            handed in, or the first that is installed, if not given.
+
+        Returns
+        -------
+        frame
+            Columns node, time, and for each condition v: v, v_estimate, v_lower, v_upper,
+            v_anomaly, v_flag, v_filled.
+
+        Raises
+        ------
+        InputError
+            For a library that is none of them.
+
+        Examples
+        --------
+        >>> import fieldmend as fm
+        >>> net = fm.simulate.network(slots=60, nodes=8, seed=1)
+        >>> rec = fm.recover(fm.Grid.of(net.readings, condition="temperature"))
+        >>> frame = rec.to_frame("numpy")
+        >>> len(frame), "temperature_filled" in frame.columns
+        (480, True)
+        """
+        from fieldmend.export.frame import wide_columns
+
+        check_backend(backend)
+        return listed_frame(self, wide_columns(self), backend)
+
+    def to_xarray(self) -> Any:
+        """The same as a Dataset, time × node (extra ``netcdf``).
+
+        Returns
+        -------
+        xarray.Dataset
+
+        Raises
+        ------
+        ImportError
+            Where xarray is not installed.
+
+        Examples
+        --------
+        >>> import fieldmend as fm
+        >>> net = fm.simulate.network(slots=60, nodes=8, seed=1)
+        >>> rec = fm.recover(fm.Grid.of(net.readings, condition="temperature"))
+        >>> dict(rec.to_xarray()["temperature_filled"].sizes)
+        {'time': 60, 'node': 8}
+        """
+        from fieldmend.export.dataset import dataset
+
+        return dataset(self)
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows."""
+        from fieldmend.recovery.notebook import page
+
+        return page(self)
 
     def summary(self) -> dict[str, Any]:
         """The whole story as plain numbers and words: what ``--json`` prints.

@@ -1,4 +1,4 @@
-"""Arrays as frames: pandas, Polars or PyArrow, whichever the user has."""
+"""Arrays as frames: pandas, Polars or PyArrow, whichever the user has; else plain columns."""
 
 from __future__ import annotations
 
@@ -6,7 +6,10 @@ from collections.abc import Iterator, Mapping
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
+from fieldmend.errors import InputError
 from fieldmend.result.anomalies import anomaly_columns
+from fieldmend.result.plain import Table
+from fieldmend.text import shown
 
 if TYPE_CHECKING:
     from fieldmend.result.result import Result
@@ -36,20 +39,32 @@ class Frames(Mapping[str, Any]):
 
 def anomaly_frame(recovery: Result) -> Any:
     """The list of anomalies as a frame."""
-    columns = {name: _plain(column) for name, column in anomaly_columns(recovery).items()}
-    return _frame(recovery, columns, columns["time"], indexed=False)
+    return listed_frame(recovery, anomaly_columns(recovery))
 
 
-def _frame(recovery: Result, columns: dict[str, Any], times: Any, *, indexed: bool) -> Any:
+def listed_frame(recovery: Result, columns: Mapping[str, Any], backend: str | None = None) -> Any:
+    """Columns, one of them ``time``, as a frame of the recovery's kind or of the one asked for."""
+    listed = {name: _plain(column) for name, column in columns.items()}
+    return _frame(recovery, listed, listed["time"], indexed=False, backend=backend)
+
+
+def check_backend(backend: str | None) -> None:
+    """Refuse a library of frames that is none of them."""
+    if backend is not None and backend not in FRAMES:
+        raise InputError(f"backend={shown(backend)!r}", hint="One of " + ", ".join(FRAMES))
+
+
+def _frame(
+    recovery: Result,
+    columns: dict[str, Any],
+    times: Any,
+    *,
+    indexed: bool,
+    backend: str | None = None,
+) -> Any:
     """`indexed`: one row per slot; the time becomes pandas' index, a first column elsewhere."""
-    backend = recovery.backend or next((b for b in BACKENDS if find_spec(b)), None)
-    if backend is None:
-        msg = (
-            "frames need pandas, polars or pyarrow: install one of them, or use the arrays of "
-            'rec["condition"] and rec.grid'
-        )
-        raise ImportError(msg)
-    return FRAMES[backend](columns, times, indexed)
+    there = next((b for b in BACKENDS if find_spec(b)), "numpy")
+    return FRAMES[backend or recovery.backend or there](columns, times, indexed)
 
 
 def _pandas(columns: dict[str, Any], times: Any, indexed: bool) -> Any:
@@ -75,8 +90,13 @@ def _pyarrow(columns: dict[str, Any], times: Any, indexed: bool) -> Any:
     return pa.table(_with_time(columns, stamps, indexed=indexed))
 
 
-FRAMES = {"pandas": _pandas, "polars": _polars, "pyarrow": _pyarrow}
-BACKENDS = tuple(FRAMES)
+def _numpy(columns: dict[str, Any], times: Any, indexed: bool) -> Any:
+    return Table(columns, times if indexed else None)
+
+
+FRAMES = {"pandas": _pandas, "polars": _polars, "pyarrow": _pyarrow, "numpy": _numpy}
+BACKENDS = ("pandas", "polars", "pyarrow")
+"""Libraries whose frames are taken and given; without any of them, plain columns."""
 
 
 def _with_time(columns: dict[str, Any], stamps: Any, *, indexed: bool) -> dict[str, Any]:

@@ -1,0 +1,106 @@
+"""``df.fieldmend``: recover straight from a pandas frame, after ``import fieldmend.accessors``.
+
+That imports the libraries of `ACCESSORS` that are installed, which ``import fieldmend`` never does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from importlib import import_module
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any, Unpack
+
+if TYPE_CHECKING:
+    from fieldmend.records import Records
+    from fieldmend.recovery import Recovery
+    from fieldmend.recovery.options import Reading, Recovering
+
+NAME = "fieldmend"
+
+
+class FrameAccessor:
+    """What ``df.fieldmend`` is.
+
+    Parameters
+    ----------
+    frame
+        Records: one row per reading, or time × node.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> import fieldmend.accessors
+    >>> times = pd.date_range("2024-01-01", periods=48, freq="h", name="time")
+    >>> net = fieldmend.simulate.network(slots=48, nodes=4, seed=1)
+    >>> frame = pd.DataFrame(net.readings, index=times, columns=list("abcd"))
+    >>> rec = frame.fieldmend.recover(holdout=False)
+    >>> rec.filled["value"].shape
+    (48, 4)
+    """
+
+    def __init__(self, frame: Any) -> None:
+        self._frame = frame
+
+    def recover(self, **options: Unpack[Recovering]) -> Recovery:
+        """Recover the field: `fm.recover` of this frame.
+
+        Parameters
+        ----------
+        **options
+            Those of `fm.recover`.
+
+        Returns
+        -------
+        Recovery
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> import fieldmend.accessors
+        >>> times = pd.date_range("2024-01-01", periods=48, freq="h", name="time")
+        >>> net = fieldmend.simulate.network(slots=48, nodes=4, seed=1)
+        >>> frame = pd.DataFrame(net.readings, index=times, columns=list("abcd"))
+        >>> frame.fieldmend.recover(holdout=False)
+        <Recovery: 48 slots × 4 nodes, value>
+        """
+        from fieldmend.recovery import recover
+
+        return recover(self._frame, **options)
+
+    def read(self, **options: Unpack[Reading]) -> Records:
+        """Only read: `fm.read` of this frame, which says what became of every row.
+
+        Parameters
+        ----------
+        **options
+            Those of `fm.read`.
+
+        Returns
+        -------
+        Records
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> import fieldmend.accessors
+        >>> times = pd.date_range("2024-01-01", periods=3, freq="h", name="time")
+        >>> pd.DataFrame({"a": [1.0, 2.0, 3.0]}, index=times).fieldmend.read().origin.used
+        3
+        """
+        from fieldmend.records import read
+
+        return read(self._frame, **options)
+
+
+def _pandas() -> Callable[[Any], Any]:
+    return import_module("pandas").api.extensions.register_dataframe_accessor(NAME)  # type: ignore[no-any-return]
+
+
+ACCESSORS: dict[str, tuple[Callable[[], Callable[[Any], Any]], type]] = {
+    "pandas": (_pandas, FrameAccessor),
+}
+"""Library → what registers an accessor there, and the accessor."""
+
+for library, (registrar, accessor) in ACCESSORS.items():
+    if find_spec(library) is not None:
+        registrar()(accessor)

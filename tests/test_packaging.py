@@ -1,0 +1,86 @@
+"""What is published: the sdist builds, its wheel installs in a clean environment, and works."""
+
+import json
+import logging
+import os
+import re
+import shutil
+import subprocess
+import sys
+import venv
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+log = logging.getLogger(__name__)
+LARGEST = 400  # MB, all that `pip install fieldmend` brings
+
+WHAT_THE_README_SHOWS = """
+import fieldmend as fm
+rec = fm.recover("demo.csv", holdout=False)
+frame = rec.filled["temperature"]
+assert frame.shape == (576, 40), frame.shape
+assert "time" in list(rec.anomalies.columns)
+assert rec.to_frame().shape[0] == 576 * 40
+assert "<img" in rec._repr_html_()
+rec.report("again.html")
+"""
+
+
+def run(*command, **more):
+    clean = {key: value for key, value in os.environ.items() if key != "PYTHONPATH"}
+    return subprocess.run(
+        [str(part) for part in command], capture_output=True, text=True, check=False, env=clean,
+        **more,
+    )  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def clean(tmp_path_factory):
+    """The sdist, the wheel made from it, and an environment that holds only what it asks for."""
+    pytest.importorskip("hatchling")
+    folder = tmp_path_factory.mktemp("packaging")
+    built = run(sys.executable, "-m", "hatchling", "build", "-t", "sdist", "-d", folder, cwd=ROOT)
+    assert built.returncode == 0, built.stderr
+    (sdist,) = folder.glob("*.tar.gz")
+    pip = [sys.executable, "-m", "pip", "--disable-pip-version-check"]
+    made = run(*pip, "wheel", "--no-deps", "--no-build-isolation", "-w", folder, sdist)
+    assert made.returncode == 0, made.stderr
+    (wheel,) = folder.glob("*.whl")
+    venv.create(folder / "plain", with_pip=False)
+    python = folder / "plain" / "bin" / "python"
+    constraints = ROOT / "constraints.txt"
+    done = run(*pip, "--python", python, "install", "--constraint", constraints, wheel)
+    if done.returncode and re.search(
+        r"No matching distribution|Connection|connection", done.stderr
+    ):
+        pytest.skip("pip cannot install here: there is no index that it reaches")
+    assert done.returncode == 0, done.stderr
+    yield folder
+    shutil.rmtree(folder / "plain")
+
+
+def test_the_demo_runs_in_a_clean_environment(clean):
+    made = run(clean / "plain/bin/fieldmend", "demo", "--no-open", "--json", cwd=clean)
+    assert made.returncode == 0, made.stderr
+    assert (clean / "fieldmend-demo/demo.report.html").exists()
+    assert json.loads(made.stdout)["fieldmend"] in str(next(clean.glob("*.whl")))
+    # No library of frames is there, and all that README.md and the notebook show works.
+    shown = run(clean / "plain/bin/python", "-c", WHAT_THE_README_SHOWS,
+                cwd=clean / "fieldmend-demo")  # fmt: skip
+    assert shown.returncode == 0, shown.stderr
+
+
+def test_it_brings_the_man_page_and_no_more_than_it_needs(clean):
+    page = clean / "plain/share/man/man1/fieldmend.1"
+    assert page.read_text("utf-8") == (ROOT / "docs/fieldmend.1").read_text("utf-8")
+    (site,) = (clean / "plain/lib").glob("python*/site-packages")
+    sizes = {
+        one.name: sum(f.stat().st_blocks * 512 for f in [one, *one.rglob("*")]) / 2**20
+        for one in site.iterdir()
+    }
+    largest = sorted(sizes.items(), key=lambda pair: -pair[1])[:8]
+    log.info("%.0f MB: %s", sum(sizes.values()), {name: round(size) for name, size in largest})
+    assert sum(sizes.values()) <= LARGEST, largest
+    assert not (site / "tests").exists()
