@@ -217,6 +217,15 @@ def recover(  # noqa: PLR0913 - the options of the main job, keyword-only
             rich_help_panel=RECOVERING,
         ),
     ] = Replace.certain,
+    decisions: Annotated[
+        Path | None,
+        typer.Option(
+            help="Obey what a person decided in the report, saved there as a file: rejected "
+            "episodes are not flagged again, accepted ones are certain.",
+            metavar="FILE",
+            rich_help_panel=RECOVERING,
+        ),
+    ] = None,
     extrapolate: Annotated[
         bool,
         flag(
@@ -272,6 +281,7 @@ def recover(  # noqa: PLR0913 - the options of the main job, keyword-only
       fieldmend recover readings.csv --limits temperature=-40:60 --fail-on suspect
       fieldmend recover march.csv --save-model site.npz
       fieldmend recover today.csv --model site.npz
+      fieldmend recover readings.csv --decisions readings.decisions.json
       fieldmend recover station.db --table readings --format csv --format netcdf
       zcat readings.csv.gz | fieldmend recover - --json > summary.json
     """
@@ -289,6 +299,7 @@ def recover(  # noqa: PLR0913 - the options of the main job, keyword-only
         joint=joint,
         holdout=holdout,
         replace=replace.value,
+        decisions=decisions,
         extrapolate=extrapolate,
         max_gap=max_gap,
         max_width=max_width or (),

@@ -36,6 +36,7 @@ def of_recovery(summary: dict[str, Any]) -> list[RenderableType]:
         *_places(summary["conditions"]),
         *_holdout(summary["conditions"]),
         *_look_first(summary["look_first"]),
+        *_decisions(summary["decisions"]),
         *remarks(summary),
         *_written(summary["files"]),
         *_next(summary),
@@ -199,6 +200,19 @@ def _look_first(episodes: Sequence[dict[str, Any]]) -> list[RenderableType]:
         )
         lines += [indented(title), indented(Text(escaped(worst["explanation"])), by=4)]
     return lines
+
+
+def _decisions(account: dict[str, Any] | None) -> list[RenderableType]:
+    """What became of a person's decisions."""
+    if account is None:
+        return []
+    obeyed = account["read"] - account["matched_nothing"]
+    counts = ", ".join(f"{account[key]:,} {key}" for key in ("accepted", "rejected", "noted"))
+    said = [f"{obeyed:,} of {account['read']:,} obeyed: {counts}"]
+    if account["matched_nothing"]:
+        said.append(f"{account['matched_nothing']:,} matched no reading")
+        said += [f"  {one}" for one in account["unmatched"][: LISTED - len(said)]]
+    return [*heading("Decisions", shown(account["file"])), *bullets(said)]
 
 
 def remarks(summary: dict[str, Any]) -> list[RenderableType]:

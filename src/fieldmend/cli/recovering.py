@@ -36,6 +36,7 @@ class Job:
     joint: bool | None = None
     holdout: bool = True
     replace: str = "certain"
+    decisions: Path | None = None
     extrapolate: bool = False
     max_gap: str | None = None
     max_width: Sequence[str] = ()
@@ -46,6 +47,7 @@ class Job:
         """Options of `fm.recover`, checked. Without a method the library's own default is taken."""
         from fieldmend.errors import InputError
         from fieldmend.recovery import Options
+        from fieldmend.recovery.decisions import read_decisions
         from fieldmend.recovery.options import divided
 
         chosen: dict[str, Any] = {} if self.method is None else {"method": self.method}
@@ -68,14 +70,17 @@ class Job:
         except (InputError, TypeError) as error:
             raise typer.BadParameter(str(error)) from error
         units = dict(_named(one, "--units", "t=degC") for one in self.units)
-        return options | more | {"model": self.model, "new_nodes": self.new_nodes, "units": units}
+        own: dict[str, Any] = {"model": self.model, "new_nodes": self.new_nodes}
+        own["decisions"] = read_decisions(self.decisions)  # before a large file is read
+        return options | more | own | {"units": units}
 
 
 def run(source: Source, job: Job, wish: Wish, voice: Voice) -> int:
     """Do the job; the exit code comes back."""
     options = job.options() | {"kinds": source.kinds, "command": command(source.arguments)}
     files = wish.files(source.name)
-    wish.check(files, [*source.files, *([] if job.model is None else [str(job.model)])])
+    also = [str(one) for one in (job.model, job.decisions) if one is not None]
+    wish.check(files, [*source.files, *also])
     if wish.model is not None and job.method not in (None, "auto"):
         raise typer.BadParameter("--save-model: only method auto fits a model")
     with progress(voice.bars) as bars:

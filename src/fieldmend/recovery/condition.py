@@ -16,6 +16,7 @@ from fieldmend.flags import Flag
 from fieldmend.grid import Array, Grid
 from fieldmend.quantities import Quantity
 from fieldmend.recovery import notes
+from fieldmend.recovery.decisions import settled
 from fieldmend.recovery.extrapolating import margin, widen
 from fieldmend.recovery.filling import Given
 from fieldmend.recovery.honest import SCORED
@@ -93,7 +94,7 @@ def recover_condition(
         options.widest(name),
     )
     said = _sentences(grid, known, life, options, len(plan))
-    return sink.result(life, given, notes=said)
+    return settled(sink.result(life, given, notes=said), grid, options)
 
 
 @dataclass(frozen=True)

@@ -18,6 +18,8 @@ from fieldmend.records import Records, read
 from fieldmend.records.gridding.slotting import microseconds
 from fieldmend.recovery import honest
 from fieldmend.recovery.condition import Share, recover_condition
+from fieldmend.recovery.decisions import Given as Decided
+from fieldmend.recovery.decisions import read_decisions
 from fieldmend.recovery.modelling import Known, still_fitting
 from fieldmend.recovery.options import More, check_slot, divided, with_units
 from fieldmend.recovery.quantity import taken_as
@@ -48,6 +50,7 @@ def recover(  # noqa: PLR0913 - the options of the main job, keyword-only
     joint: bool | None = None,
     holdout: bool = True,
     replace: str = "certain",
+    decisions: Decided = None,
     extrapolate: bool = False,
     max_gap: str | float | None = None,
     max_width: float | Mapping[str, float] | None = None,
@@ -90,6 +93,9 @@ def recover(  # noqa: PLR0913 - the options of the main job, keyword-only
         Which flagged readings the estimate takes the place of in ``filled``: ``certain`` (beyond
         the limits, or certainly false: stuck, dead, impossible), ``suspects`` (all of them) or
         ``none``.
+    decisions
+        What a person decided about episodes: a file that the report saved, or what it holds. A
+        rejected episode is neither masked nor flagged again; an accepted one is certain.
     extrapolate
         Estimate also where there was no sensor to lose a reading: before a node's first and after
         its last reading, in silences beyond what is plausible, and at nodes without any.
@@ -141,6 +147,7 @@ def recover(  # noqa: PLR0913 - the options of the main job, keyword-only
         joint=joint,
         kinds=dict(kinds or {}),
         replace=replace,
+        decisions=read_decisions(decisions),
         extrapolate=extrapolate,
         max_gap=max_gap,
         max_width=max_width,

@@ -11,6 +11,7 @@ from fieldmend import faults
 from fieldmend.faults import Episode
 from fieldmend.grid import Array
 from fieldmend.quantities import Kind, Quantity, circle
+from fieldmend.recovery.decisions import Told, told
 from fieldmend.recovery.judging import flags, judgeable, outside, usual_distance
 from fieldmend.recovery.quantity import at_rest, on_its_scale
 from fieldmend.recovery.solving import Solved, Solver, suspicious, typical_error
@@ -72,6 +73,7 @@ class Evidence:
     readings: Array  # within the limits
     failed: Array  # beyond them
     found: faults.Search  # false for long
+    told: Told | None = None  # what a person decided
 
     @property
     def lasting(self) -> Array:
@@ -97,7 +99,10 @@ def evidence(piece: Piece, setting: Setting) -> Evidence:
     rest = at_rest(readings, setting.quantity)
     if rest.any():
         found = faults.Search(found.faults & ~rest, found.events & ~rest, found.gross & ~rest)
-    return Evidence(readings, failed, found)
+    usable = ~np.isnan(readings)
+    where = setting.nodes, piece.times, setting.slot
+    said = told(setting.options.decisions, setting.name, where, usable)
+    return Evidence(readings, failed, found if said is None else said.search(found), said)
 
 
 def others(piece: Piece, options: Options) -> list[Array]:
@@ -136,6 +141,10 @@ def recover_window(piece: Piece, setting: Setting) -> WindowResult:
     single = np.zeros_like(seen)
     if setting.quantity.tests.spikes:
         single = suspicious(believed, solved) & ~_expected(believed, solved)
+    if given.told is not None:
+        near = circle.near(believed, solved.estimate, turn)
+        solved = given.told.followed(solved, near, single)
+        judged, single = judged | given.told.accepted, single & ~given.told.rejected
     # What others see too is an event, whoever flagged it.
     kept = faults.spared(given.readings, single | given.lasting, context, given.found.gross)
     event = (given.found.events | kept) & ~given.lasting

@@ -306,7 +306,7 @@ def made(recovery: Result, summary: Summary) -> dict[str, Any]:
     settings = [
         (item.name, _setting(getattr(options, item.name)))
         for item in fields(options)
-        if item.name not in ("command", "period")  # shown apart; follows from the slot
+        if item.name not in ("command", "period", "decisions")  # shown apart; follows from the slot
     ]
     rows = summary["rows"]
     return {

@@ -14,6 +14,7 @@ from fieldmend.grid import Grid
 from fieldmend.methods import METHODS
 from fieldmend.quantities import check_kinds
 from fieldmend.records.gridding.slotting import microseconds
+from fieldmend.result.decisions import Decisions
 from fieldmend.text import shown
 
 DAY = 86_400_000_000  # microseconds
@@ -43,6 +44,7 @@ class Options:
     max_gap: str | float | None = None
     max_width: float | Mapping[str, float] | None = None
     solving: Mapping[str, Any] = field(default_factory=dict)  # options of the method, as given
+    decisions: Decisions = field(default_factory=Decisions)  # of a person, about episodes
     everywhere: bool = False  # leave no estimate out: hidden readings are scored wherever they are
 
     def __post_init__(self) -> None:

@@ -9,6 +9,7 @@ import numpy as np
 
 from fieldmend.flags import Flag
 from fieldmend.grid import stamp
+from fieldmend.result.decisions import account
 from fieldmend.result.visits import events, look_first
 from fieldmend.version import __version__
 
@@ -32,6 +33,7 @@ def summarise(recovery: Result) -> dict[str, Any]:
         },
         "look_first": look_first(recovery),
         "events": events(recovery),
+        "decisions": account(grid, recovery.options.decisions),
         "notes": [*origin.notes, *recovery.notes],
         "warnings": [*origin.warnings, *_warnings(recovery)],
         "suspects": list(origin.suspects),
