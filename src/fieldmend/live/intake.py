@@ -152,6 +152,8 @@ class Intake:
         with self.journal.lock:
             if ticket.result is None and ticket.error is None:
                 self._write()
+        if ticket.error is not None and not isinstance(ticket.error, sqlite3.Error | OSError):
+            raise ticket.error  # this message's own fault: to come again would not help
         if ticket.error is not None:
             raise Busy(f"the journal cannot be written: {ticket.error}") from ticket.error
         return ticket.result or {}
@@ -161,6 +163,10 @@ class Intake:
         with self._mutex:
             batch, self._pending = self._pending, []
             self._waiting = 0
+        self._commit(batch)
+
+    def _commit(self, batch: list[_Ticket]) -> None:
+        """A batch in one transaction; where one of it cannot be stored, each in its own."""
         try:
             with self.journal.writing() as connection:
                 results = [self.writer.store(connection, t.reads, t.arrived) for t in batch]
@@ -169,6 +175,14 @@ class Intake:
             self.health.set("degraded", f"the journal cannot be written: {error}")
             for ticket in batch:
                 ticket.error = error
+            return
+        except Exception as error:
+            self.writer.forget()
+            if len(batch) == 1:
+                batch[0].error = error
+            else:
+                for ticket in batch:
+                    self._commit([ticket])
             return
         if self.health.status == "degraded":
             self.health.set("ok")

@@ -10,6 +10,8 @@ from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
+from fieldmend.text import shown
+
 NODE = ("node", "node_id", "nodeid", "device", "deviceid", "device_id", "sensor", "mote", "id")
 TIME = ("time", "timestamp", "ts", "datetime", "date")
 SEQUENCE = ("seq", "sequence", "epoch", "fcnt")
@@ -90,16 +92,27 @@ def named(
     if len(node) > LONGEST_NAME or len(values) > MOST_CONDITIONS:
         yield Refused("too long", f"{node[:200]}, {len(values)} values")
         return
+    if not _text(node):
+        yield Refused("no node", shown(node))
+        return
     if not values:
         yield Refused("no value", node)
     for name, value in values.items():
         if value is None:
             continue  # said to be missing: no reading
         number = numeric(value)
-        if number is None or not str(name) or len(str(name)) > LONGEST_NAME:
-            yield Refused("no number", f"{node} {str(name)[:200]} {str(value)[:200]}")
+        if number is None or not _text(str(name)) or len(str(name)) > LONGEST_NAME:
+            yield Refused("no number", f"{node} {shown(name)} {shown(value)}")
         else:
             yield Reading(node, str(name), time, number, sequence)
+
+
+def _text(name: str) -> bool:
+    """Whether a name can be written down: half a surrogate pair, as JSON may hold it, can not."""
+    try:
+        return bool(name.encode())
+    except UnicodeEncodeError:
+        return False
 
 
 def numeric(value: Any) -> float | None:
