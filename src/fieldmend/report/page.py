@@ -199,13 +199,10 @@ def _asset(name: str) -> str:
 
 
 def _style() -> str:
-    light, dark = palette.css(palette.LIGHT), palette.css(palette.DARK)
+    light = palette.css(palette.LIGHT)
     return (
-        f":root{{color-scheme:light;{light}}}"
-        f"@media (prefers-color-scheme:dark){{:root:not([data-theme=light])"
-        f"{{color-scheme:dark;{dark}}}}}"
-        f":root[data-theme=dark]{{color-scheme:dark;{dark}}}"
-        # Three times: stronger than both rules above. Paper is white.
+        f"{palette.themes()}"
+        # Three times: stronger than the rules of both themes. Paper is white.
         f"@media print{{:root:root:root{{color-scheme:light;{light}--page:#fff}}}}"
         f"{_asset('report.css')}"
     )

@@ -85,6 +85,16 @@ def series(index: int) -> dict[str, Any]:
     }
 
 
+def themes() -> str:
+    """Both themes as CSS: the reader's choice (data-theme on the root), else the system's."""
+    dark = f"{{color-scheme:dark;{css(DARK)}}}"
+    return (
+        f":root{{color-scheme:light;{css(LIGHT)}}}"
+        f"@media (prefers-color-scheme:dark){{:root:not([data-theme=light]){dark}}}"
+        f":root[data-theme=dark]{dark}"
+    )
+
+
 def css(colours: Mapping[str, str]) -> str:
     """The colours as CSS custom properties."""
     return "".join(f"--{token}:{colour};" for token, colour in colours.items())
