@@ -12,11 +12,12 @@ from fieldmend import __version__
 PAGE = Path(__file__).with_name("fieldmend.1")
 CODES = {
     "0": "done",
-    "1": "suspects found, where --fail-on suspect was asked",
+    "1": "suspects found, or something needs a person, where --fail-on asks for it",
     "2": "wrong usage; an output that is there already, without --force",
     "3": "input that cannot be used, or is not there",
     "4": "the environment failed: disk, permission, memory, a package that is not installed",
     "70": "an error inside fieldmend: please report it",
+    "75": "another run of the same job is at work: try again later",
     "130, 143": "stopped by Ctrl-C, or by SIGTERM; nothing is left half written",
 }
 ENVIRONMENT = {

@@ -2,14 +2,9 @@
 
 import doctest
 import hashlib
-import os
-import shutil
 import sqlite3
 import subprocess
 import sys
-import tempfile
-import time
-from glob import glob
 from pathlib import Path
 
 import numpy as np
@@ -19,6 +14,7 @@ import pyarrow as pa
 import pytest
 
 import fieldmend as fm
+from postgresql import server
 
 WIDE = pd.DataFrame(
     {
@@ -562,48 +558,10 @@ def test_import_stays_light():
 
 
 @pytest.fixture(scope="module")
-def postgres(tmp_path_factory):
-    """A PostgreSQL of our own, a child of the tests, on a socket in their folder."""
-    pytest.importorskip("psycopg")
-    found = shutil.which("initdb") or next(
-        iter(sorted(glob("/usr/lib/postgresql/*/bin/initdb"))), ""
-    )
-    if not found:
-        pytest.skip("no PostgreSQL binaries (initdb) here")
-    home = Path(tempfile.mkdtemp(prefix="pg", dir="/tmp"))  # a socket's path must be short
-    as_user = {}
-    if os.geteuid() == 0:  # PostgreSQL refuses to run as root
-        home.chmod(0o755)
-        shutil.chown(home, "nobody")
-        as_user = {"user": "nobody"}
-    binaries = Path(os.path.realpath(found)).parent
-    common = {"capture_output": True, "cwd": home, **as_user}
-    done = subprocess.run(
-        [binaries / "initdb", "-D", home / "data", "-U", "tester", "--no-sync"],
-        check=False, text=True, env={**os.environ, "LC_ALL": "C"}, **common,
-    )  # fmt: skip
-    if done.returncode:
-        shutil.rmtree(home, ignore_errors=True)
-        pytest.skip(f"initdb cannot run here: {done.stderr.strip()[-200:]}")
-    server = subprocess.Popen(
-        [binaries / "postgres", "-D", home / "data", "-k", home, "-c", "listen_addresses="],
-        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, cwd=home, **as_user,
-    )  # fmt: skip
-    address = f"postgresql://tester:secret@/postgres?host={home}"
-    yield from _serving(server, address)
-    shutil.rmtree(home, ignore_errors=True)
+def postgres():
+    with server() as address:
+        import psycopg
 
-
-def _serving(server, address):
-    import psycopg
-
-    try:
-        for _ in range(100):
-            try:
-                psycopg.connect(address).close()
-                break
-            except psycopg.OperationalError:
-                time.sleep(0.1)
         with psycopg.connect(address) as con:
             con.execute(
                 "CREATE TABLE readings (node text, time timestamptz, temperature float8, "
@@ -614,9 +572,6 @@ def _serving(server, address):
                 stamp = row[1].tz_localize("UTC").to_pydatetime()
                 con.execute("INSERT INTO readings VALUES (%s, %s, %s, %s)", [row[0], stamp, *cells])
         yield address
-    finally:
-        server.terminate()
-        server.wait(timeout=30)
 
 
 def test_postgres(postgres):

@@ -10,6 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from fieldmend.cli.help import Greedy, flag, unwrapped
+from fieldmend.cli.nightly import Nightly, takes_nightly
 from fieldmend.cli.source import Source, takes_source
 
 app = typer.Typer(
@@ -48,6 +49,7 @@ class FailOn(StrEnum):
     """What makes the command end with exit code 1."""
 
     suspect = "suspect"
+    attention = "attention"
 
 
 ABOUT = """
@@ -55,9 +57,9 @@ Give sensor networks their data back.
 
 Lost readings are recovered, false ones flagged, and a report shows both.
 
-Exit codes: 0 done, 1 suspects found (with --fail-on suspect), 2 wrong usage, 3 input that
-cannot be used, 4 the environment failed (disk, permission, memory), 70 an error inside
-fieldmend, 130 stopped.
+Exit codes: 0 done, 1 suspects found (with --fail-on), 2 wrong usage, 3 input that cannot be
+used, 4 the environment failed (disk, permission, memory), 70 an error inside fieldmend, 75
+another run of the same job is at work, 130 stopped.
 """
 
 
@@ -97,9 +99,11 @@ def command(function: Callable[..., Any]) -> Callable[..., Any]:
 
 @command
 @takes_source
+@takes_nightly
 def recover(  # noqa: PLR0913 - the options of the main job, keyword-only
     what: Source,
     *,
+    nightly: Nightly,
     out: Annotated[
         Path,
         typer.Option(
@@ -259,8 +263,9 @@ def recover(  # noqa: PLR0913 - the options of the main job, keyword-only
     fail_on: Annotated[
         FailOn | None,
         typer.Option(
-            help="End with exit code 1 if readings are suspect or beyond the limits.",
-            metavar="suspect",
+            help="End with exit code 1 if readings are suspect or beyond the limits; or if "
+            "anything needs a person's attention.",
+            metavar="suspect|attention",
             rich_help_panel=SHOWING,
         ),
     ] = None,
@@ -282,6 +287,7 @@ def recover(  # noqa: PLR0913 - the options of the main job, keyword-only
       fieldmend recover march.csv --save-model site.npz
       fieldmend recover today.csv --model site.npz
       fieldmend recover readings.csv --decisions readings.decisions.json
+      fieldmend recover --config site.toml
       fieldmend recover station.db --table readings --format csv --format netcdf
       zcat readings.csv.gz | fieldmend recover - --json > summary.json
     """
@@ -304,11 +310,11 @@ def recover(  # noqa: PLR0913 - the options of the main job, keyword-only
         max_gap=max_gap,
         max_width=max_width or (),
         seed=seed,
-        fail_on_suspect=fail_on is FailOn.suspect,
+        fail_on=None if fail_on is None else fail_on.value,
     )
     formats = [f.value for f in format or [Format.parquet]]
     wish = Wish(out, formats, report=report, force=force, model=save_model)
-    raise typer.Exit(run(what, job, wish, _voice(quiet=quiet, as_json=as_json)))
+    raise typer.Exit(run(what, job, wish, _voice(quiet=quiet, as_json=as_json), nightly))
 
 
 @command
@@ -379,4 +385,5 @@ def _voice(**given: bool) -> Any:
 
 
 # Its commands join those above, whose options they share.
+from fieldmend.cli import configuring as configuring  # noqa: E402
 from fieldmend.cli import studies as studies  # noqa: E402

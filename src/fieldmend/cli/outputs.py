@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -24,6 +24,9 @@ class Wish:
     report: bool = True
     force: bool = False
     model: Path | None = None
+    append: bool = False
+    date: str = ""
+    """Put into the names: the day that the record ends on."""
 
     def files(self, name: str) -> dict[str, Path]:
         """Kind → path. The first format is "recovered", a further one "recovered_csv" and so on.
@@ -44,7 +47,8 @@ class Wish:
         ends["rejects"] = "rejects.csv"
         if self.report:
             ends["report"] = "report.html"
-        files = {kind: self.folder / f"{name}.{end}" for kind, end in ends.items()}
+        stem = f"{name}.{self.date}" if self.date else name
+        files = {kind: self.folder / f"{stem}.{end}" for kind, end in ends.items()}
         return files if self.model is None else files | {"model": self.model}
 
     def check(self, files: dict[str, Path], inputs: Sequence[str] = ()) -> None:
@@ -52,9 +56,11 @@ class Wish:
         from fieldmend.export import check_outputs
 
         if "netcdf" in self.formats:
+            if self.append:
+                raise typer.BadParameter("--append: netCDF is not added to; take parquet or csv")
             _check_extra()
         self._check_folder()
-        check_outputs(files.values(), force=self.force, inputs=inputs)
+        check_outputs(files.values(), force=self.force or self.append, inputs=inputs)
 
     def _check_folder(self) -> None:
         """A mistyped path is an error, not a new tree of folders."""
@@ -76,8 +82,27 @@ def _check_extra() -> None:
         raise ImportError(msg)
 
 
-def write(recovery: Recovery, files: dict[str, Path], *, force: bool) -> None:
-    """Write every file, each whole or not at all."""
+def write(
+    recovery: Recovery, files: dict[str, Path], *, force: bool, since: int | None = None
+) -> None:
+    """Write every file, all of them or none: they are renamed when the last is there.
+
+    With `since`, tables that are there keep what they hold before that moment.
+    """
+    from fieldmend.export.staging import staged
+
+    with staged(files, force=force or since is not None) as staging:
+        for kind, path in files.items():
+            make = _writer(recovery, kind, path)
+            if since is not None and kind in ADDED_TO and path.exists():
+                make = _added(make, path, since)
+            staging.put(path, make)
+
+
+ADDED_TO = ("recovered", "recovered_csv", "recovered_parquet", "anomalies")
+
+
+def _writer(recovery: Recovery, kind: str, path: Path) -> Callable[[Path], object]:
     from fieldmend import export
 
     tables = {
@@ -85,15 +110,23 @@ def write(recovery: Recovery, files: dict[str, Path], *, force: bool) -> None:
         ".csv": recovery.to_csv,
         ".nc": recovery.to_netcdf,
     }
-    for kind, path in files.items():
-        if kind == "anomalies":
-            export.write_anomalies(recovery, path, force=force)
-        elif kind == "rejects":
-            export.write_rejects(recovery, path, force=force)
-        elif kind == "report":
-            recovery.report(path, force=force)
-        elif kind == "model":
-            with export.whole(path, force=force) as part:
-                recovery.model.save(part)
-        else:
-            tables[path.suffix](path, force=force)
+    makers: dict[str, Callable[[Path], object]] = {
+        "anomalies": lambda part: export.write_anomalies(recovery, part),
+        "rejects": lambda part: export.write_rejects(recovery, part),
+        "report": recovery.report,
+        "model": lambda part: recovery.model.save(part),
+    }
+    return makers.get(kind) or tables[path.suffix]
+
+
+def _added(make: Callable[[Path], object], path: Path, since: int) -> Callable[[Path], object]:
+    """The table that is there, up to a moment, and what is made after it."""
+    from fieldmend.export.appending import joined
+
+    def write_joined(part: Path) -> None:
+        new = part.with_name(f"new.{part.name}")
+        make(new)
+        joined(path, new, part, since)
+        new.unlink()
+
+    return write_joined

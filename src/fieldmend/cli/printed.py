@@ -43,6 +43,15 @@ def of_recovery(summary: dict[str, Any]) -> list[RenderableType]:
     ]
 
 
+def of_attention(summary: dict[str, Any]) -> list[RenderableType]:
+    """What ``fieldmend recover --brief`` prints: what needs a person, and where to look."""
+    title = ", ".join(shown(one["name"]) for one in summary["inputs"]) or "a grid"
+    span = stretch(summary["grid"]["start"], summary["grid"]["end"])
+    lines: list[RenderableType] = [Text(f"{title}, {span} UTC", style="bold")]
+    lines += [indented(Text(escaped(one))) for one in summary["attention"]]
+    return [*lines, *_next(summary)]
+
+
 def opening(summary: dict[str, Any], more: Sequence[tuple[str, str]] = ()) -> list[RenderableType]:
     """Rows, dialect and grid: the same for every command; more facts after the dialect."""
     rows, grid = summary["rows"], summary["grid"]
@@ -251,7 +260,8 @@ def _next(summary: dict[str, Any]) -> list[RenderableType]:
     steps = []
     if "report" in files:
         steps.append(f"open {files['report']} in a browser")
-    if summary["rows"]["set_aside"]:
+    # What lies outside the time that was asked for is no trouble.
+    if summary["rows"]["set_aside"] - summary["set_aside_by_reason"].get("outside", 0):
         steps.append(f"see why rows were set aside in {files['rejects']}")
     if any(
         one["flags"]["suspect"] or one["flags"]["fail"] for one in summary["conditions"].values()

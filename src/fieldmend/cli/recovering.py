@@ -5,15 +5,18 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import typer
 
+from fieldmend.cli.nightly import Nightly, alone, needs_a_person
 from fieldmend.cli.outputs import Wish, write
 from fieldmend.cli.progress import Silence, progress
 from fieldmend.cli.run import DONE, SUSPECTS
+from fieldmend.grid import stamp
+from fieldmend.result.cropping import cropped
 
 if TYPE_CHECKING:
     from fieldmend.cli.source import Source
@@ -41,7 +44,7 @@ class Job:
     max_gap: str | None = None
     max_width: Sequence[str] = ()
     seed: int = 0
-    fail_on_suspect: bool = False
+    fail_on: str | None = None
 
     def options(self) -> dict[str, Any]:
         """Options of `fm.recover`, checked. Without a method the library's own default is taken."""
@@ -75,23 +78,53 @@ class Job:
         return options | more | own | {"units": units}
 
 
-def run(source: Source, job: Job, wish: Wish, voice: Voice) -> int:
+def run(source: Source, job: Job, wish: Wish, voice: Voice, nightly: Nightly | None = None) -> int:
     """Do the job; the exit code comes back."""
+    asked = nightly or Nightly()
+    wish = replace(wish, append=asked.append)
+    if asked.append and job.model is not None and not job.model.exists():
+        wish, job = replace(wish, model=job.model), replace(job, model=None)
     options = job.options() | {"kinds": source.kinds, "command": command(source.arguments)}
     files = wish.files(source.name)
     also = [str(one) for one in (job.model, job.decisions) if one is not None]
     wish.check(files, [*source.files, *also])
     if wish.model is not None and job.method not in (None, "auto"):
         raise typer.BadParameter("--save-model: only method auto fits a model")
-    with progress(voice.bars) as bars:
-        recovery = _recovered(source, bars, options)
-        write(recovery, files, force=wish.force)
-    summary = recovery.summary()
-    summary["files"] = {kind: str(path) for kind, path in files.items()}
-    from fieldmend.cli.printed import of_recovery
+    with alone(asked, wish):
+        since = asked.begins([files["recovered"]], source.reading.get("tz"))
+        with progress(voice.bars) as bars:
+            recovery = _recovered(source.since(since), bars, options)
+            new = recovery if since is None else cropped(recovery, since)
+            if asked.dated:
+                files = replace(wish, date=last_day(new)).files(source.name)
+                wish.check(files, source.files)
+            write(new, files, force=wish.force, since=since if asked.append else None)
+            summary = new.summary()
+            if asked.to is not None:
+                from fieldmend.export.database import write_database
 
-    voice.tell(summary, of_recovery)
-    return SUSPECTS if job.fail_on_suspect and _flagged(summary) else DONE
+                write_database(new, summary, asked.to, asked.to_table)
+    summary["files"] = {kind: str(path) for kind, path in files.items()}
+    return _tell(summary, voice, job, asked)
+
+
+def _tell(summary: dict[str, Any], voice: Voice, job: Job, asked: Nightly) -> int:
+    """Print what there is to say, and turn it into an exit code."""
+    from fieldmend.cli.printed import of_attention, of_recovery
+
+    summary["attention"] = needs_a_person(summary)
+    if asked.brief and not voice.as_json:
+        if summary["attention"]:
+            voice.tell(summary, of_attention)
+    else:
+        voice.tell(summary, of_recovery)
+    failing = {"suspect": _flagged(summary), "attention": bool(summary["attention"])}
+    return SUSPECTS if failing.get(job.fail_on or "") else DONE
+
+
+def last_day(recovery: Recovery) -> str:
+    """The day, UTC, that the last slot begins on: 2024-05-03."""
+    return stamp(int(recovery.grid.times[-1])).partition("T")[0]
 
 
 def _recovered(source: Source, bars: Silence, options: dict[str, Any]) -> Recovery:

@@ -65,12 +65,13 @@ def _judged(error: Exception) -> tuple[int, str]:
     """The exit code of an error, and its sentence."""
     from typer import TyperException
 
+    from fieldmend.cli.nightly import Busy
     from fieldmend.errors import InputError
     from fieldmend.export import OutputError
 
     if isinstance(error, TyperException):
         return USAGE, _usage(error)
-    if isinstance(error, OutputError):
+    if isinstance(error, OutputError | Busy):
         return error.exit_code, str(error)
     if isinstance(error, InputError):
         return INPUT, str(error)
@@ -92,7 +93,8 @@ def _judged(error: Exception) -> tuple[int, str]:
 def _usage(error: Any) -> str:
     context = getattr(error, "ctx", None)
     path = context.command_path if context is not None else "fieldmend"
-    return f"{error.format_message().rstrip('.')}. See {path} --help"
+    said = error.format_message().rstrip(".")
+    return f"{said}{'' if said.endswith('?') else '.'} See {path} --help"
 
 
 def _environment(error: Exception) -> str:

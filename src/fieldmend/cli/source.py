@@ -85,6 +85,18 @@ class Source:
         first = self.files[0]
         return safe_name(str(self.reading.get("table") or "query") if is_address(first) else first)
 
+    def since(self, moment: int | None) -> Source:
+        """The same from a day before a moment on (microseconds): its past, and what is new."""
+        if moment is None:
+            return self
+        from fieldmend.cli.nightly import DAY
+        from fieldmend.grid import stamp
+        from fieldmend.records.table.zones import edge
+
+        own = edge(self.reading.get("start"), self.reading.get("tz"), "start")
+        first = stamp(max(moment - DAY, moment - DAY if own is None else own))
+        return replace(self, reading={**self.reading, "start": first})
+
     def read(self) -> Records:
         """The records."""
         from fieldmend.records import read

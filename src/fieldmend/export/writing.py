@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import os
-import platform
 import tempfile
-import zlib
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from fieldmend.scratch import host, process_runs
 from fieldmend.text import shown
 
 USAGE, ENVIRONMENT = 2, 4  # exit codes
@@ -91,7 +90,7 @@ def _check_folder(folder: Path) -> None:
         try:
             folder.mkdir(exist_ok=True)
         except OSError as error:
-            raise OutputError(folder, _why(error), exit_code=ENVIRONMENT) from error
+            raise OutputError(folder, reason(error), exit_code=ENVIRONMENT) from error
     if not folder.is_dir():
         raise OutputError(folder, "is no folder", exit_code=USAGE)
     try:  # asking beats os.access: it knows of read-only disks
@@ -99,7 +98,7 @@ def _check_folder(folder: Path) -> None:
             pass
     except OSError as error:
         hint = "Choose a folder that you may write to"
-        raise OutputError(folder, _why(error), exit_code=ENVIRONMENT, hint=hint) from error
+        raise OutputError(folder, reason(error), exit_code=ENVIRONMENT, hint=hint) from error
 
 
 @contextmanager
@@ -123,18 +122,18 @@ def whole(path: PathLike, *, force: bool = False) -> Iterator[Path]:
         yield part
         with part.open("rb+") as file:
             os.fsync(file.fileno())
-        _publish(part, target, force=force)
+        publish(part, target, force=force)
     except OutputError:
         raise
     except OSError as error:
-        raise OutputError(path, _why(error), exit_code=ENVIRONMENT) from error
+        raise OutputError(path, reason(error), exit_code=ENVIRONMENT) from error
     finally:
         with suppress(OSError):
             part.unlink()
     _sync_folder(target.parent)
 
 
-def _publish(part: Path, target: Path, *, force: bool) -> None:
+def publish(part: Path, target: Path, *, force: bool) -> None:
     """Rename; without `force`, a file that appeared meanwhile is left alone."""
     if not force:
         try:
@@ -151,7 +150,7 @@ def _publish(part: Path, target: Path, *, force: bool) -> None:
 def _prefix(target: Path) -> str:
     # Long names are cut: the temporary one has to fit too.
     stem = target.name.encode()[:150].decode(errors="ignore")
-    return f".{stem}.{zlib.crc32(platform.node().encode()):08x}-"
+    return f".{stem}.{host()}-"
 
 
 def _remove_abandoned(target: Path) -> None:
@@ -159,19 +158,9 @@ def _remove_abandoned(target: Path) -> None:
     prefix = _prefix(target)
     for entry in target.parent.iterdir():
         pid = entry.name.removeprefix(prefix).removesuffix(".part")
-        if entry.name == f"{prefix}{pid}.part" and pid.isdigit() and not _runs(int(pid)):
+        if entry.name == f"{prefix}{pid}.part" and pid.isdigit() and not process_runs(int(pid)):
             with suppress(OSError):
                 entry.unlink()
-
-
-def _runs(pid: int) -> bool:
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    except OSError:
-        return True
-    return True
 
 
 def _sync_folder(folder: Path) -> None:
@@ -184,5 +173,6 @@ def _sync_folder(folder: Path) -> None:
             os.close(handle)
 
 
-def _why(error: OSError) -> str:
+def reason(error: OSError) -> str:
+    """Why the system refused, in its words."""
     return (error.strerror or str(error)).lower()

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from fieldmend import scratch
 from fieldmend.grid import Array, Grid
 from fieldmend.recovery.windows import windows
 
@@ -43,7 +44,7 @@ class Storage:
         if not large and size <= IN_MEMORY:
             cls._say(notes)
             return cls(None, tuple(notes))
-        folder = Path(tempfile.mkdtemp(prefix="fieldmend-"))
+        folder = scratch.folder()
         notes.append(f"the results take up to {_gigabytes(size)}, kept in files, not in memory")
         free = shutil.disk_usage(folder).free
         if free < size:

@@ -5,7 +5,6 @@ import itertools
 import os
 import shutil
 import stat
-import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -13,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fieldmend.errors import InputError
+from fieldmend.scratch import folder
 from fieldmend.text import shown
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ def _instance(process: int) -> "duckdb.DuckDBPyConnection":
     """
     import duckdb
 
-    spill = tempfile.mkdtemp(prefix="fieldmend-spill-")
+    spill = str(folder())
     atexit.register(shutil.rmtree, spill, ignore_errors=True)
     con = duckdb.connect(":memory:")
     con.execute(
@@ -58,7 +58,7 @@ class Session:
     @classmethod
     def open(cls, *, small: bool) -> "Session":
         """A new one. UTC throughout."""
-        work = Path(tempfile.mkdtemp(prefix="fieldmend-"))
+        work = folder()
         name = f"session_{next(_numbers)}"
         try:
             con = _instance(os.getpid()).cursor()
