@@ -17,6 +17,7 @@ from fieldmend.grid import Grid
 from fieldmend.methods import METHODS, check_options
 from fieldmend.records.gridding.filling import VALUES
 from fieldmend.records.gridding.slotting import microseconds
+from fieldmend.recovery.decisions import Given as Decided
 from fieldmend.text import shown
 
 
@@ -94,6 +95,7 @@ class Recovering(More, total=False):
     progress: Callable[[str, float], object] | None
     command: str
     units: Mapping[str, str] | None
+    decisions: Decided
 
 
 def divided(given: Mapping[str, Any], method: str) -> tuple[dict[str, Any], dict[str, Any]]:
