@@ -37,8 +37,15 @@ class Chromium:
         self._browser = browser
         self.page = None
 
-    def open(self, file, *, width=1200, height=900, dark=False, mobile=False, before=""):
-        """Open a report and wait until its figures are drawn; `before` runs before its scripts."""
+    def open(self, file, **options):
+        """Open a report and wait until its figures are drawn."""
+        ready = "document.documentElement?.dataset.figures"
+        self.visit(file.resolve().as_uri(), ready, **options)
+
+    def visit(
+        self, url, ready, *, width=1200, height=900, dark=False, mobile=False, before="", **more
+    ):
+        """Open an address and wait until `ready` is true; `before` runs before its scripts."""
         if self.page is not None:
             self.page.context.close()
         context = self._browser.new_context(
@@ -46,6 +53,7 @@ class Chromium:
             color_scheme="dark" if dark else "light",
             is_mobile=mobile,
             has_touch=mobile,
+            **more,
         )
         context.set_default_timeout(1000 * SECONDS)
         self.page = context.new_page()
@@ -56,8 +64,8 @@ class Chromium:
         self.page.on("dialog", self._opened)
         if before:
             self.page.add_init_script(before)
-        self.page.goto(file.resolve().as_uri())
-        self.wait("document.documentElement?.dataset.figures")
+        self.page.goto(url)
+        self.wait(ready)
 
     def _logged(self, message):
         if message.type in ("error", "warning"):

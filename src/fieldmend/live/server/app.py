@@ -72,7 +72,9 @@ class Site:
 
     async def now(self, request: Request) -> Response:
         """The network as it is now."""
-        return (await self._answers.get("now", self._now, seconds=FRESH)).to(request)
+        # With the newest closing in the key: whoever is told of one does not get an older answer.
+        key = "now", self.hub.newest
+        return (await self._answers.get(key, self._now, seconds=FRESH)).to(request)
 
     async def node(self, request: Request) -> Response:
         """One node's slots; ?node= for names that no address can hold, such as «..»."""
@@ -95,10 +97,12 @@ class Site:
         if state not in (*STATES, None) or not limit.isdecimal() or not 1 <= int(limit) <= 1000:
             raise HTTPException(422, "state is open or close, limit 1 to 1000")
 
+        key = "episodes", state, limit, self.hub.newest
+
         def told() -> dict[str, Any]:
             return {"episodes": self._view.episodes(state=state, limit=int(limit))}
 
-        found = await self._answers.get(("episodes", state, limit), told, seconds=FRESH)
+        found = await self._answers.get(key, told, seconds=FRESH)
         return found.to(request)
 
     async def events(self, request: Request) -> Response:

@@ -1,7 +1,7 @@
 // One condition of one node over time: interval, estimate, readings by flag, neighbours.
 import { drawn, element } from "./dom.js";
 import { numberTicks, reach, scale, timeTicks } from "./scale.js";
-import { clock, day, figure, measure, moment, shown } from "./words.js";
+import { clock, day, figure, measure, moment, shown, titled } from "./words.js";
 
 const LEFT = 46, RIGHT = 8, TOP = 8, BOTTOM = 22, HEIGHT = 210;
 const SIZE = 4.5; // pixels of a mark
@@ -23,7 +23,7 @@ export class Chart {
     });
     this.element = element(
       "figure", { class: "chart card" },
-      element("header", {}, element("h3", {}, element("bdi", {}, shown(name))), this.says),
+      element("header", {}, element("h3", {}, element("bdi", {}, titled(name, series.unit))), this.says),
       this.svg,
     );
     this.update(series);

@@ -1,6 +1,7 @@
 // What the server says, as it says it; comes back by itself when it was gone.
 
 const AGAIN = 4000; // ms, where the browser does not come again by itself
+const AT_LEAST = 60_000; // ms between two looks, also where nobody says that there is news
 const SPREAD = 700; // ms: a thousand pages do not ask in the same instant
 
 export async function ask(path) {
@@ -14,6 +15,7 @@ export class Feed {
   constructor({ heard, counted, told }) {
     Object.assign(this, { heard, counted, told, asking: null, stale: false });
     this.open();
+    setInterval(() => { if (!document.hidden) this.refresh(); }, AT_LEAST);
     addEventListener("online", () => this.open());
     document.addEventListener("visibilitychange", () => { if (!document.hidden) this.refresh(); });
   }

@@ -6,7 +6,7 @@ import { NodePanel } from "./node.js";
 import { showCounts } from "./counts.js";
 import { showEmpty } from "./empty.js";
 import { showEpisodes } from "./episodes.js";
-import { count, counted, duration, moment, shown, zone } from "./words.js";
+import { count, counted, duration, moment, shown, titled, zone } from "./words.js";
 
 const page = document.documentElement;
 const dark = matchMedia("(prefers-color-scheme: dark)");
@@ -76,7 +76,7 @@ function conditions(now) {
   select.hidden = names.length < 2;
   document.querySelector("label[for=condition]").hidden = select.hidden;
   if (names.join("\n") !== [...select.options].map((one) => one.value).join("\n")) {
-    select.replaceChildren(...names.map((name) => element("option", { value: name }, shown(name))));
+    select.replaceChildren(...names.map((name) => element("option", { value: name }, titled(name, now.conditions[name]))));
   }
   select.value = state.condition ?? "";
 }

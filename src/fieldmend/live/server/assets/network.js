@@ -102,12 +102,13 @@ export class Network {
 
   list(unit) {
     if (!this.drawnNodes.length) return element("p", { class: "note chart" }, "No such node.");
-    const many = this.drawnNodes.length > 120 ? " many" : "";
+    const crowded = this.drawnNodes.length > 120; // smaller tiles, without units
+    const many = crowded ? " many" : "";
     return element("ul", { class: `tiles${many}` }, this.drawnNodes.map((node, index) => element("li", {},
       element("button", {
         type: "button", class: "tile", ...this.marks(node, index), onclick: () => this.choose(node.node, true),
       }, mark(stateOf(node, this.condition)), element("bdi", {}, shown(node.node)),
-      element("span", {}, valueOf(node, this.condition, unit))))));
+      element("span", {}, valueOf(node, this.condition, crowded ? "" : unit))))));
   }
 
   // What a tile and a spot have in common; one of them is reached by Tab, the others by arrows.
@@ -139,9 +140,9 @@ export class Network {
       if (!kept.has(node)) return drawn("g", { transform: at, class: "dim" }, sized(node, this.condition, size));
       const { title, ...rest } = this.marks(node, this.drawnNodes.indexOf(node));
       return drawn("g", { class: "spot", role: "button", transform: at, ...rest, onclick: () => this.choose(node.node, true) },
-        drawn("title", {}, title), drawn("circle", { class: "ring", r: 13 * Math.max(size, 0.75) }),
+        drawn("title", {}, title), drawn("circle", { class: "ring", r: 12.5 * Math.max(size, 0.75) }),
         drawn("circle", { r: 12, fill: "transparent" }), sized(node, this.condition, size),
-        places.length <= NAMED ? drawn("text", { y: 21, "text-anchor": "middle", "aria-hidden": "true" }, shown(node.node, 10)) : null);
+        places.length <= NAMED ? drawn("text", { y: 25, "text-anchor": "middle", "aria-hidden": "true" }, shown(node.node, 10)) : null);
     });
     return drawn("svg", { viewBox: `0 0 ${width} ${height.toFixed(0)}`, role: "group", "aria-label": "Map of the network" }, ...spots);
   }

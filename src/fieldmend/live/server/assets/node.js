@@ -16,8 +16,8 @@ const KEY = [
   [MARKS[2].path(12, 8), "unjudged", "not judged yet"], ["M2 8H22", "neighbour", "neighbours"], ["M4 2H20V14H4Z", "span", "episode"],
 ];
 
-const path = (name, query) =>
-  name === "." || name === ".." ? `/v1/nodes?node=${name}&${query}` : `/v1/nodes/${encodeURIComponent(name)}?${query}`;
+// Not in the path: browsers and proxies have rules of their own for «..», slashes and line breaks there.
+const path = (name, query) => `/v1/nodes?node=${encodeURIComponent(name)}&${query}`;
 
 export class NodePanel {
   constructor(choose) {

@@ -20,6 +20,7 @@ export function figure(value, digits = 4) {
 export const count = (number) => (number ?? 0).toLocaleString("en");
 export const counted = (number, thing) => `${count(number)} ${thing}${number === 1 ? "" : "s"}`;
 export const measure = (value, unit) => figure(value) + (unit ? `\u00a0${shown(unit, 12)}` : "");
+export const titled = (name, unit) => shown(name) + (unit ? ` (${shown(unit, 12)})` : "");
 
 const CLOCK = { hour: "2-digit", minute: "2-digit", hourCycle: "h23" };
 const DAY = { day: "numeric", month: "short" };
