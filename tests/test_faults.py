@@ -883,3 +883,15 @@ def test_singles_excuse_each_other_only_where_chance_makes_no_such_crowd():
     flash = np.zeros(quiet.shape, dtype=bool)
     flash[1500, :6] = True
     assert faults.spared(quiet, flash, faults.Context())[flash].all()
+
+
+def test_a_few_factors_of_many_nodes_are_those_of_all(monkeypatch):
+    rng = np.random.default_rng(4)
+    Y = rng.normal(size=(80, 3)) @ rng.normal(size=(3, 320)) * [5.0] + rng.normal(size=(80, 320))
+    weight = rng.uniform(0.5, 1.0, 320)
+    few = implied._Leading(Y, 3)(weight)
+    monkeypatch.setattr(implied, "MANY", 1000)
+    every = implied._Leading(Y, 3)(weight)
+    np.testing.assert_allclose(np.abs((few * every).sum(axis=0)), 1.0, rtol=1e-9)
+    nothing = implied._Leading(np.zeros((5, 400)), 2)(np.ones(400))
+    assert nothing.shape == (400, 2)

@@ -90,3 +90,14 @@ def test_faults_and_report_name_the_same_neighbours():
     order, in_space = neighbours.companions(X, labels)
     assert in_space
     np.testing.assert_array_equal(order, geo.nearest(geo.distances(list(places.values())), 5))
+
+
+@pytest.mark.parametrize("count", [1, 5, 20])
+def test_the_smallest_are_a_stable_sort_cut_off(count):
+    rng = np.random.default_rng(count)
+    some = rng.random((30, 300))
+    tied = rng.integers(0, 40, (30, 300)).astype(float)
+    tied[0] = np.inf
+    for values in (some, tied, some[:, :40]):
+        expected = np.argsort(values, axis=1, kind="stable")[:, :count]
+        np.testing.assert_array_equal(geo.smallest(values, count), expected)

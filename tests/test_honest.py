@@ -14,8 +14,8 @@ from fieldmend.holdout.drawing import draw
 from fieldmend.holdout.scoring import FAR, Lost, Said, Witnesses, believed, score, weights
 from fieldmend.holdout.strata import COUNT, STARTS, strata
 from fieldmend.holdout.usual import Usual
-from fieldmend.recovery import honest, job
-from fieldmend.recovery.job import one_condition
+from fieldmend.recovery import conditions, honest
+from fieldmend.recovery.conditions import one_condition
 from fieldmend.result.holdout import GapScore, Holdout
 from fieldmend.result.options import Options
 
@@ -188,9 +188,9 @@ def test_other_conditions_lost_with_it_are_hidden_with_it():
 def test_long_records_are_scored_on_some_windows(monkeypatch):
     monkeypatch.setattr("fieldmend.recovery.windows.WINDOW", 12 * 512)
     runs = []
-    original = job.one_condition
+    original = conditions.one_condition
     monkeypatch.setattr(
-        job,
+        conditions,
         "one_condition",
         lambda grid, *a, **k: runs.append(grid.shape) or original(grid, *a, **k),
     )

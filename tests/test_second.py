@@ -137,3 +137,19 @@ def test_factors_forget_the_slots_whose_readings_are_hidden():
     )  # fmt: skip
     np.testing.assert_allclose(forgetful(field, every, rest).factors[0], np.arange(slots))
     np.testing.assert_array_equal(forgetful(field, every, every).factors, field.factors)
+
+
+def test_slopes_without_some_slots_come_from_the_same_look():
+    rng = np.random.default_rng(5)
+    readings = paired(3, slots=300, pairs=4)
+    used = rng.random(readings.T.shape) < 0.7
+    used[3, 100:] = False  # nothing is left of it without the first third
+    data = data_of(readings, used)
+    field = readings.T + 0.1 * rng.normal(size=readings.T.shape)
+    look = second.second_look(field, data)
+    away = [np.arange(300) < 100, np.arange(300) >= 250]
+    found = look.apart(field, data, away)
+    plain = [look.again(field, data).estimate(field, data)]
+    plain += [look.again(field, data.using(used & ~slots)).estimate(field, data) for slots in away]
+    for own, other in zip(found, plain, strict=True):
+        np.testing.assert_allclose(own, other, rtol=1e-5, atol=1e-5)

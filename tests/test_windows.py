@@ -174,7 +174,7 @@ def test_drivers_need_the_kernel_and_the_sink_only(monkeypatch):
     pieces = list(_pieces(grid, "t", windows.windows(*grid.shape)))
     kernel = partial(recover_window, setting=setting)
     backwards = {id(p): kernel(p) for p in reversed(pieces)}  # in any order
-    sink = sinks.Arrays(grid.values["t"], setting, Storage(None, ()))
+    sink = sinks.Arrays(grid.values["t"], setting, Storage())
     engine.each(lambda p: backwards[id(p)], pieces, sink.put)
     again = sink.result(service(grid.values["t"], grid.slot), Given())
     for what in ("estimate", "flag", "anomaly", "scale"):

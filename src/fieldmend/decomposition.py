@@ -229,7 +229,7 @@ def decompose(  # noqa: PLR0913  (the options are the public contract)
     _check_size(R)
     limits = Limits(tol, max_iter or row.max_iter, max_seconds, callback)
     noise, start, level = 1.0, None, 0.0
-    if row.scaled:
+    if row.scaled and (mu is None or scale or debias):
         R, scaling, noise, start = _measured(R, O, scaling, seed=seed, scale=scale)
         level = noise * spectral_edge(R.shape, float(O.mean()))
     if warm_start is not None:

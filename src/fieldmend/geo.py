@@ -121,6 +121,28 @@ def nearest(distance: Array, count: int, able: Array | None = None) -> Array:
     np.fill_diagonal(far, np.inf)
     if able is not None:
         far[:, ~able] = np.inf
-    order = np.argsort(far, axis=1, kind="stable")[:, :count]
+    order = smallest(far, count)
     found = np.take_along_axis(far, order, axis=1)
     return np.where(np.isfinite(found), order, -1)
+
+
+def smallest(values: Array, count: int) -> Array:
+    """Of each row the columns of its smallest values, smallest first, the first of equals first.
+
+    As a stable sort cut off, in time that does not grow with the logarithm of the row.
+
+    Examples
+    --------
+    >>> smallest(np.array([[3.0, 1.0, 2.0, 1.0]]), 3)
+    array([[1, 3, 2]])
+    """
+    if values.shape[1] <= max(4 * count, 64):
+        return np.argsort(values, axis=1, kind="stable")[:, :count]
+    some = np.sort(np.argpartition(values, count - 1, axis=1)[:, :count], axis=1)
+    found = np.take_along_axis(values, some, axis=1)
+    order = np.argsort(found, axis=1, kind="stable")
+    out = np.take_along_axis(some, order, axis=1)
+    # Equals on both sides of the cut: which of them are in is not the partition's to say.
+    tied = np.count_nonzero(values <= found.max(axis=1, keepdims=True), axis=1) > count
+    out[tied] = np.argsort(values[tied], axis=1, kind="stable")[:, :count]
+    return out

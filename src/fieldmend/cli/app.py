@@ -260,6 +260,33 @@ def recover(  # noqa: PLR0913 - the options of the main job, keyword-only
             help="Of everything random.", metavar="NUMBER", min=0, rich_help_panel=RECOVERING
         ),
     ] = 0,
+    workers: Annotated[
+        int | None,
+        typer.Option(
+            help="Processes that share the work; the result is the same. As many as there are "
+            "processors where that is worth their start, if not given.",
+            metavar="NUMBER",
+            min=1,
+            rich_help_panel=RECOVERING,
+        ),
+    ] = None,
+    memory: Annotated[
+        str | None,
+        typer.Option(
+            help="The most memory to take: 4GB. For records that do not fit: the table becomes a "
+            "folder of Parquet parts, in single precision.",
+            metavar="SIZE",
+            rich_help_panel=RECOVERING,
+        ),
+    ] = None,
+    resume: Annotated[
+        bool,
+        flag(
+            "--resume",
+            help="Go on with a run with --memory that was ended: the same result.",
+            panel=RECOVERING,
+        ),
+    ] = False,
     fail_on: Annotated[
         FailOn | None,
         typer.Option(
@@ -286,6 +313,7 @@ def recover(  # noqa: PLR0913 - the options of the main job, keyword-only
       fieldmend recover readings.csv --limits temperature=-40:60 --fail-on suspect
       fieldmend recover march.csv --save-model site.npz
       fieldmend recover today.csv --model site.npz
+      fieldmend recover 'year/*.parquet' --out results --memory 4GB
       fieldmend recover readings.csv --decisions readings.decisions.json
       fieldmend recover --config site.toml
       fieldmend recover station.db --table readings --format csv --format netcdf
@@ -310,10 +338,15 @@ def recover(  # noqa: PLR0913 - the options of the main job, keyword-only
         max_gap=max_gap,
         max_width=max_width or (),
         seed=seed,
+        workers=workers,
+        memory=memory,
+        resume=resume,
         fail_on=None if fail_on is None else fail_on.value,
     )
     formats = [f.value for f in format or [Format.parquet]]
-    wish = Wish(out, formats, report=report, force=force, model=save_model)
+    wish = Wish(
+        out, formats, report, force=force, model=save_model, parts=memory is not None, resume=resume
+    )
     raise typer.Exit(run(what, job, wish, _voice(quiet=quiet, as_json=as_json), nightly))
 
 

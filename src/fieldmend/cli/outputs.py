@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from shutil import rmtree
 from typing import TYPE_CHECKING
 
 import typer
@@ -12,6 +13,9 @@ import typer
 if TYPE_CHECKING:
     from fieldmend.recovery import Recovery
 
+WORK = ".unfinished"
+"""Where, in the folder of parts, finished windows are kept until all is written."""
+FOLDER = ".recovered"  # ending of a folder of parts
 ENDING = {"parquet": "parquet", "csv": "csv", "netcdf": "nc"}
 
 
@@ -27,6 +31,8 @@ class Wish:
     append: bool = False
     date: str = ""
     """Put into the names: the day that the record ends on."""
+    parts: bool = False  # the table as a folder of parts
+    resume: bool = False
 
     def files(self, name: str) -> dict[str, Path]:
         """Kind → path. The first format is "recovered", a further one "recovered_csv" and so on.
@@ -45,6 +51,8 @@ class Wish:
         as_csv = "csv" in formats and "parquet" not in formats
         ends["anomalies"] = "anomalies.csv" if as_csv else "anomalies.parquet"
         ends["rejects"] = "rejects.csv"
+        if self.parts:
+            ends["recovered"] = FOLDER.removeprefix(".")
         if self.report:
             ends["report"] = "report.html"
         stem = f"{name}.{self.date}" if self.date else name
@@ -59,8 +67,36 @@ class Wish:
             if self.append:
                 raise typer.BadParameter("--append: netCDF is not added to; take parquet or csv")
             _check_extra()
+        if self.parts and list(self.formats) != ["parquet"]:
+            raise typer.BadParameter("--format: with --memory the table is Parquet, in parts")
         self._check_folder()
-        check_outputs(files.values(), force=self.force or self.append, inputs=inputs)
+        if self.parts:
+            self._check_parts(files["recovered"])
+        others = [path for path in files.values() if not self.parts or path != files["recovered"]]
+        check_outputs(others, force=self.force or self.append or self.resume, inputs=inputs)
+
+    def _check_parts(self, folder: Path) -> None:
+        """A folder of parts is made, gone on with, or replaced as a whole."""
+        from fieldmend.export import MANIFEST
+
+        begun = (folder / WORK).is_dir()
+        if self.resume and not begun:
+            why = "it is whole" if (folder / MANIFEST).exists() else "no run was ended there"
+            raise typer.BadParameter(f"--resume: {folder}: {why}")
+        if not folder.exists() or self.resume or self.force:
+            return
+        hint = "--resume goes on with it, --force starts anew" if begun else "--force replaces it"
+        raise typer.BadParameter(f"{folder} is there already: {hint}")
+
+    def kept(self, files: dict[str, Path]) -> Path | None:
+        """The folder that finished windows are kept in, empty unless a run is resumed."""
+        if not self.parts:
+            return None
+        work = files["recovered"] / WORK
+        if not self.resume:
+            rmtree(work, ignore_errors=True)
+        work.parent.mkdir(parents=True, exist_ok=True)
+        return work
 
     def _check_folder(self) -> None:
         """A mistyped path is an error, not a new tree of folders."""
@@ -91,6 +127,10 @@ def write(
     """
     from fieldmend.export.staging import staged
 
+    parts = files.get("recovered")
+    if parts is not None and parts.suffix == FOLDER:
+        recovery.to_parquet(parts, force=force, parts=True)
+        files = {kind: path for kind, path in files.items() if kind != "recovered"}
     with staged(files, force=force or since is not None) as staging:
         for kind, path in files.items():
             make = _writer(recovery, kind, path)

@@ -251,8 +251,15 @@ def bullets(sentences: Sequence[str]) -> list[RenderableType]:
 def _written(files: dict[str, str]) -> list[RenderableType]:
     lines = heading("Written")
     # Plain strings: a path is never broken over two lines.
-    lines += [f"  {size(os.stat(path).st_size):>7}  {escaped(path)}" for path in files.values()]
+    lines += [f"  {size(_size_of(path)):>7}  {escaped(path)}" for path in files.values()]
     return lines
+
+
+def _size_of(path: str) -> int:
+    """Bytes of a file, or of all files in a folder."""
+    if not os.path.isdir(path):
+        return os.stat(path).st_size
+    return sum(entry.stat().st_size for entry in os.scandir(path) if entry.is_file())
 
 
 def _next(summary: dict[str, Any]) -> list[RenderableType]:

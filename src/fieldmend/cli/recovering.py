@@ -7,6 +7,7 @@ import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from shutil import rmtree
 from typing import TYPE_CHECKING, Any
 
 import typer
@@ -44,6 +45,9 @@ class Job:
     max_gap: str | None = None
     max_width: Sequence[str] = ()
     seed: int = 0
+    workers: int | None = None
+    memory: str | None = None
+    resume: bool = False
     fail_on: str | None = None
 
     def options(self) -> dict[str, Any]:
@@ -51,7 +55,7 @@ class Job:
         from fieldmend.errors import InputError
         from fieldmend.recovery import Options
         from fieldmend.recovery.decisions import read_decisions
-        from fieldmend.recovery.options import divided
+        from fieldmend.recovery.options import bytes_of, divided
 
         chosen: dict[str, Any] = {} if self.method is None else {"method": self.method}
         options = chosen | {
@@ -70,12 +74,17 @@ class Job:
         try:
             checked = Options(**options)
             divided(more, checked.method)
+            bytes_of(self.memory)
         except (InputError, TypeError) as error:
             raise typer.BadParameter(str(error)) from error
         units = dict(_named(one, "--units", "t=degC") for one in self.units)
         own: dict[str, Any] = {"model": self.model, "new_nodes": self.new_nodes}
         own["decisions"] = read_decisions(self.decisions)  # before a large file is read
-        return options | more | own | {"units": units}
+        return options | more | own | {"units": units} | self._means()
+
+    def _means(self) -> dict[str, Any]:
+        """By how many, and in how much memory."""
+        return {"workers": self.workers, "memory": self.memory}
 
 
 def run(source: Source, job: Job, wish: Wish, voice: Voice, nightly: Nightly | None = None) -> int:
@@ -86,19 +95,24 @@ def run(source: Source, job: Job, wish: Wish, voice: Voice, nightly: Nightly | N
         wish, job = replace(wish, model=job.model), replace(job, model=None)
     options = job.options() | {"kinds": source.kinds, "command": command(source.arguments)}
     files = wish.files(source.name)
+    _check_limited(job, asked)
     also = [str(one) for one in (job.model, job.decisions) if one is not None]
     wish.check(files, [*source.files, *also])
     if wish.model is not None and job.method not in (None, "auto"):
         raise typer.BadParameter("--save-model: only method auto fits a model")
     with alone(asked, wish):
         since = asked.begins([files["recovered"]], source.reading.get("tz"))
+        work = wish.kept(files)
         with progress(voice.bars) as bars:
-            recovery = _recovered(source.since(since), bars, options)
+            recovery = _recovered(source.since(since), bars, options | {"keep": work})
             new = recovery if since is None else cropped(recovery, since)
             if asked.dated:
                 files = replace(wish, date=last_day(new)).files(source.name)
                 wish.check(files, source.files)
-            write(new, files, force=wish.force, since=since if asked.append else None)
+            force = wish.force or wish.resume
+            write(new, files, force=force, since=since if asked.append else None)
+            if work is not None:
+                rmtree(work)
             summary = new.summary()
             if asked.to is not None:
                 from fieldmend.export.database import write_database
@@ -106,6 +120,14 @@ def run(source: Source, job: Job, wish: Wish, voice: Voice, nightly: Nightly | N
                 write_database(new, summary, asked.to, asked.to_table)
     summary["files"] = {kind: str(path) for kind, path in files.items()}
     return _tell(summary, voice, job, asked)
+
+
+def _check_limited(job: Job, asked: Nightly) -> None:
+    """A run in little memory is a whole run; only such a run can be resumed."""
+    if job.memory is None and job.resume:
+        raise typer.BadParameter("--resume: only a run with --memory can be resumed")
+    if job.memory is not None and (asked.append or asked.since or asked.dated):
+        raise typer.BadParameter("--memory: not with --append, --since or --dated")
 
 
 def _tell(summary: dict[str, Any], voice: Voice, job: Job, asked: Nightly) -> int:
@@ -128,9 +150,12 @@ def last_day(recovery: Recovery) -> str:
 
 
 def _recovered(source: Source, bars: Silence, options: dict[str, Any]) -> Recovery:
+    from fieldmend import room
     from fieldmend.recovery import recover
+    from fieldmend.recovery.options import bytes_of
 
-    records = read(source, bars)
+    with room.limited(bytes_of(options["memory"])):
+        records = read(source, bars)
     try:
         step = bars.recovering(records.origin.used * max(1, len(records.conditions)))
         return recover(

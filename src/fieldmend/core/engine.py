@@ -14,6 +14,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from fieldmend.core.crew import Alone, Crew
 from fieldmend.core.prox import Array
 
 Piece = TypeVar("Piece")
@@ -69,17 +70,18 @@ def each(
     kernel: Callable[[Piece], Made],
     windows: Iterable[Piece],
     sink: Callable[[Piece, Made], object],
+    crew: Crew | None = None,
 ) -> None:
     """Run ``kernel`` on each window by itself; hand the results to ``sink`` one by one, in order.
 
-    The kernel is pure: what it makes of a window depends on nothing else. So windows may be worked
-    on anywhere and in any order; the sink, which may hold state, is called here and in order. A
-    window is asked for when it is needed, and nothing is kept of it.
+    The kernel is pure: what it makes of a window depends on nothing else. So a crew may work on
+    windows anywhere and in any order; the sink, which may hold state, is called here and in order.
+    A window is asked for when it is needed, and nothing is kept of it.
 
     >>> each(lambda n: n * n, range(3), lambda n, made: print(n, made))
     0 0
     1 1
     2 4
     """
-    for window in windows:
-        sink(window, kernel(window))
+    for window, made in (crew or Alone()).ordered(kernel, windows):
+        sink(window, made)

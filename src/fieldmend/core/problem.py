@@ -221,7 +221,31 @@ def default_lam(shape: tuple[int, ...], rate: float) -> float:
 _ABSURD = 1e4
 _LARGEST = 1e300  # readings beyond count as this: their differences, scaled, have to stay finite
 _ENOUGH = 100_000  # slots for a median
+_AT_ONCE = 2_000_000  # entries that medians are taken of at a time
 _NORMAL = 1.4826  # median absolute deviation → standard deviation, for normal data
+
+
+def _medians(X: Array, observed: Mask) -> tuple[Array, Array]:
+    """Of some nodes the median and 1.4826·MAD of what was observed, all of them at once."""
+    x = np.where(observed, np.clip(X.astype(np.float64), -_LARGEST, _LARGEST), np.nan).T.copy()
+    middle = _row_medians(x)
+    off = np.abs(x - middle[:, None])
+    usual = _row_medians(off)
+    mostly = usual == 0
+    if mostly.any():
+        rest = off[mostly]
+        usual[mostly] = _row_medians(np.where(rest > 0, rest, np.nan))
+    return middle, np.where(usual > np.finfo(np.float64).tiny, _NORMAL * usual, np.nan)
+
+
+def _row_medians(x: Array) -> Array:
+    """Median of each row's numbers, NaN where there are none; sorts `x`."""
+    ranked = np.sort(x, axis=1)  # NaN last
+    count = x.shape[1] - np.isnan(x).sum(axis=1)
+    row = np.arange(len(x))
+    low, high = ranked[row, np.maximum(count - 1, 0) // 2], ranked[row, count // 2 - (count == 0)]
+    out: Array = np.where(count % 2 == 1, low, (low + high) / 2)
+    return out
 
 
 @dataclass(frozen=True)
@@ -243,14 +267,13 @@ class Scaling:
         nodes = X.shape[1]
         thinned = slice(None, None, max(1, len(X) // _ENOUGH))
         X, observed = X[thinned], observed[thinned]
-        middle, width = np.zeros(nodes), np.full(nodes, np.nan)
-        for n in range(nodes):
-            x = np.clip(X[observed[:, n], n].astype(np.float64), -_LARGEST, _LARGEST)
-            middle[n] = np.median(x) if x.size else np.nan
-            off = np.abs(x - middle[n])
-            off = off[off > 0] if x.size and np.median(off) == 0 else off
-            if off.size and np.median(off) > np.finfo(np.float64).tiny:
-                width[n] = _NORMAL * float(np.median(off))
+        if not center and not scale:
+            return cls(np.zeros(nodes), np.ones(nodes))
+        parts = [
+            _medians(X[:, some], observed[:, some])
+            for some in np.array_split(np.arange(nodes), -(-X.size // _AT_ONCE))
+        ]
+        middle, width = (np.concatenate(part) for part in zip(*parts, strict=True))
         middle = np.where(np.isfinite(middle), middle, np.nanmedian(middle))
         usual = float(np.nanmedian(width)) if np.isfinite(width).any() else 1.0
         width = np.where(np.isfinite(width), width, usual)

@@ -12,7 +12,7 @@ from fieldmend.experiments.tables import Row
 from fieldmend.grid import Grid
 from fieldmend.holdout.scoring import Said
 from fieldmend.recovery import honest
-from fieldmend.recovery.job import one_condition
+from fieldmend.recovery.conditions import one_condition
 from fieldmend.result.holdout import Holdout
 from fieldmend.result.options import Options
 
@@ -42,9 +42,9 @@ def own_rows(
     for trial in honest.trials(grid, name, options):
         for method, scores in found.items():
             said = Said(chosen[method](trial.grid.values[name]))
-            scores.add(trial, said, false=false)
+            scores.add(trial, said)
     for method, scores in found.items():
-        total = scores.whole()
+        total = scores.whole(false)
         rows += [] if total is None else _rows(method, total)
     heard = np.count_nonzero(~np.isnan(grid.values[name]))
     return [{"rate": round(1 - whole.method.count / heard, 2), **row} for row in rows]

@@ -1,8 +1,8 @@
 """Files that a recovery leaves: each appears whole or not at all, the same bytes every time.
 
-`table` (the wide table as SQL over the arrays), `parquet`, `comma` (CSV), `netcdf` with `cf` (its
-vocabulary), `listing` (anomalies, rejects), `writing` (temporary file, fsync, rename; checks before
-any work), `naming` (the files of ``--out DIR``).
+`table` (the wide table as SQL over the arrays), `parquet`, `parts` (a folder of it), `comma`
+(CSV), `netcdf` with `cf` (its vocabulary), `listing` (anomalies, rejects), `writing` (temporary
+file, fsync, rename; checks before any work), `naming` (the files of ``--out DIR``).
 """
 
 from fieldmend.export.comma import write_csv
@@ -10,9 +10,11 @@ from fieldmend.export.listing import write_anomalies, write_rejects
 from fieldmend.export.naming import default_outputs
 from fieldmend.export.netcdf import write_netcdf
 from fieldmend.export.parquet import write_parquet
+from fieldmend.export.parts import MANIFEST, write_parts
 from fieldmend.export.writing import OutputError, check_outputs, whole
 
 __all__ = [
+    "MANIFEST",
     "OutputError",
     "check_outputs",
     "default_outputs",
@@ -21,5 +23,6 @@ __all__ = [
     "write_csv",
     "write_netcdf",
     "write_parquet",
+    "write_parts",
     "write_rejects",
 ]

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -44,18 +46,48 @@ class Shape:
         return self.centre
 
 
-@dataclass(frozen=True)
 class Went:
     """Of each companion: the share of other stretches in which it went as far, and how far.
 
     `same` to the node's side, `other` to the other; `size` as a part of the node's own way, each in
-    its own spread, `either` to whichever side it went farther.
+    its own spread, `either` to whichever side it went farther. Most departures have no witness, and
+    nobody asks of them who went the other way: that is found when it is asked for.
     """
 
-    same: Array
-    other: Array
-    size: Array
-    either: Array
+    def __init__(
+        self,
+        same: Array,
+        size: Array,
+        other: Callable[[], Array] | None = None,
+        either: Callable[[], Array] | None = None,
+    ) -> None:
+        self.same, self.size = same, size
+        self._other, self._either = other, either
+
+    @classmethod
+    def unknown(cls, count: int) -> Went:
+        """Nobody can say what is usual."""
+        return cls(np.ones(count), np.ones(count))
+
+    @cached_property
+    def other(self) -> Array:
+        """Share of stretches in which each went as far to the other side."""
+        return np.ones(len(self.same)) if self._other is None else self._other()
+
+    @cached_property
+    def either(self) -> Array:
+        """How far each went to whichever side it went farther."""
+        return np.ones(len(self.same)) if self._either is None else self._either()
+
+
+@dataclass
+class _Usual:
+    """How far columns go out of their surroundings at places all over the record."""
+
+    places: Array
+    high: Array  # places × columns
+    low: Array
+    known: Array  # columns that are filled in
 
 
 class Course:
@@ -71,7 +103,7 @@ class Course:
         spread = node_medians(np.abs(values - node_medians(values)))
         self.spread = np.where(spread > 0, spread, 1.0)
         self._steps: dict[int, Array] = {}
-        self._usual: dict[Shape, dict[int, tuple[Array, Array]]] = {}
+        self._usual: dict[Shape, _Usual] = {}
 
     def __call__(
         self, start: int, stop: int, node: int, near: Array, side: int | None = None
@@ -94,20 +126,29 @@ class Course:
         far &= ~(usual[side][:, -1] > 0.5 * abs(out[side][-1]))
         whole = np.count_nonzero(far) / max(len(places), 1) * self._stretches(shape)
         if whole < FEWEST:  # too long for anybody to say what is usual
-            return Went(*(np.ones(near.size) for _ in range(4)))
+            return Went.unknown(near.size)
         same = self._shares(out[side][:-1], usual[side][far][:, :-1], whole)
         own = max(out[side][-1] / self.spread[node], 1e-300)
         size = out[side][:-1] / self.spread[near] / own
-        either = np.fmax(out[0][:-1], out[1][:-1]) / self.spread[near] / own
         same[~(size >= self.comparable)] = 1.0
-        other = self._shares(out[1 - side][:-1], usual[1 - side][far][:, :-1], whole)
-        return Went(same, other, np.nan_to_num(size), np.nan_to_num(either))
+
+        def other() -> Array:
+            return self._shares(out[1 - side][:-1], usual[1 - side][far][:, :-1], whole)
+
+        def either() -> Array:
+            with np.errstate(over="ignore", invalid="ignore"):
+                both = np.fmax(out[0][:-1], out[1][:-1]) / self.spread[near] / own
+            return np.asarray(np.nan_to_num(both))
+
+        return Went(same, np.nan_to_num(size), other, either)
 
     def _shares(self, mine: Array, usual: Array, whole: float) -> Array:
         """Share of usual excursions that are as large, each node in its own measure."""
         measure = node_medians(np.abs(usual))
         resting = ~(measure > 0)
-        measure[resting] = node_medians(np.where(usual == 0, np.nan, np.abs(usual))[:, resting])
+        if resting.any():
+            still = usual[:, resting]
+            measure[resting] = node_medians(np.where(still == 0, np.nan, np.abs(still)))
         with np.errstate(invalid="ignore"):
             mine, usual = mine / measure, usual / measure
             heard = ~np.isnan(usual)
@@ -115,8 +156,9 @@ class Course:
                 share = (usual >= mine).sum(axis=0) / np.maximum(heard.sum(axis=0), 1)
             else:
                 whole *= max(len(mine), 1)
-                ranked = np.sort(usual[heard])
-                share = 1 - np.searchsorted(ranked, mine) / max(ranked.size, 1)
+                every = usual[heard]
+                less = np.count_nonzero(every < mine[:, None], axis=1)
+                share = 1 - less / max(every.size, 1)
         least = 1 / (1 + whole * (heard.mean() if heard.size else 0))
         return np.where(np.isnan(mine), 1.0, np.maximum(share, least))
 
@@ -126,24 +168,27 @@ class Course:
 
     def _everywhere(self, shape: Shape, columns: Array) -> tuple[Array, Array, Array]:
         """Places in the record, and how far the columns go out there, above and below."""
-        steps = -(-len(self.values) // shape.step)
-        first = np.unique(np.linspace(0, max(steps - shape.centre, 0), PLACES).astype(int))
-        known = self._usual.setdefault(shape, {})
-        new = np.array([c for c in columns.tolist() if c not in known], dtype=int)
+        usual = self._usual.get(shape)
+        if usual is None:
+            steps = -(-len(self.values) // shape.step)
+            first = np.unique(np.linspace(0, max(steps - shape.centre, 0), PLACES).astype(int))
+            size = len(first), self.values.shape[1]
+            usual = _Usual(first, np.empty(size), np.empty(size), np.zeros(size[1], np.bool_))
+            self._usual[shape] = usual
+        new = columns[~usual.known[columns]]
         if new.size:
-            high, low = self._out(shape, first, new)
-            known.update((c, (high[:, i], low[:, i])) for i, c in enumerate(new.tolist()))
-        both = [known[c] for c in columns.tolist()]
-        return first, np.column_stack([h for h, _ in both]), np.column_stack([o for _, o in both])
+            usual.high[:, new], usual.low[:, new] = self._out(shape, usual.places, new)
+            usual.known[new] = True
+        return usual.places, usual.high[:, columns], usual.low[:, columns]
 
     def _out(self, shape: Shape, first: Array, columns: Array) -> tuple[Array, Array]:
         """Farthest above and below the reference, of windows that begin at `first`."""
         pad = shape.around
-        series = self._coarse(shape.step)[:, columns]
+        series = self._coarse(shape.step)
         width = shape.centre + 2 * pad
         rows = first[:, None] + np.arange(-pad, width - pad)
         beyond = (rows < 0) | (rows >= len(series))
-        part = series[np.clip(rows, 0, len(series) - 1)]
+        part = series[np.clip(rows, 0, len(series) - 1)[:, :, None], columns]
         part[beyond] = np.nan
         centre = part[:, pad : pad + shape.centre]
         around = np.concatenate([part[:, :pad], part[:, pad + shape.centre :]], axis=1)

@@ -20,6 +20,8 @@ TUKEY = 4.685
 RIDGE = 0.05
 # Entries at once in what is done slot by slot: their arrays stay in the processor's cache.
 BLOCK = 16_384
+# Nodes from which on a few singular vectors are not found by way of all of them.
+MANY = 300
 
 
 @dataclass(frozen=True)
@@ -140,18 +142,55 @@ def _factors(Y: Array, seen: Mask, rank: int) -> Array:
     """
     nodes = Y.shape[1]
     filled = np.where(seen, Y, _typical(Y, seen)[:, None])
-    gram = filled.T @ filled
     part = min(1.5 * rank / nodes, 0.9)
     weight = np.ones(nodes)
+    leading = _Leading(filled, rank)
     for _ in range(20):
-        _, V = np.linalg.eigh(gram * weight[:, None] * weight)
-        V = V[:, ::-1][:, :rank]
+        V = leading(weight)
         share = (V**2).sum(axis=1)
         if share.max() <= part:
             break
         weight *= np.where(share > part, 0.7, 1.0)
     B = (filled * weight) @ V
     return np.asarray(B / np.sqrt(np.maximum((B**2).mean(axis=0), 1e-12)))
+
+
+class _Leading:
+    """Leading right singular vectors of a matrix whose columns are weighed, time after time.
+
+    Of many nodes by Lanczos' method: the time of all vectors grows with the cube of the nodes, and
+    a handful is wanted.
+    """
+
+    def __init__(self, matrix: Array, rank: int) -> None:
+        self.matrix, self.rank = matrix, rank
+        self.gram = matrix.T @ matrix if matrix.shape[1] <= MANY else None
+
+    def __call__(self, weight: Array) -> Array:
+        """Nodes × rank, the first first."""
+        if self.gram is None and (found := self._some(weight)) is not None:
+            return found
+        gram = self.matrix.T @ self.matrix if self.gram is None else self.gram
+        _, V = np.linalg.eigh(gram * weight[:, None] * weight)
+        return np.asarray(V[:, ::-1][:, : self.rank])
+
+    def _some(self, weight: Array) -> Array | None:
+        """By Lanczos' method; None where it does not come to an end."""
+        from scipy.sparse.linalg import ArpackError, LinearOperator, eigsh  # slow to import
+
+        scaled = self.matrix * weight
+        if not scaled.any():
+            return None
+        nodes = len(weight)
+        operator = LinearOperator(
+            (nodes, nodes), matvec=lambda v: scaled.T @ (scaled @ v), dtype=np.float64
+        )
+        start = scaled.T @ scaled.sum(axis=1) + 1e-3 * np.abs(scaled).max()
+        try:
+            size, V = eigsh(operator, k=self.rank, v0=start, maxiter=300)
+        except ArpackError:
+            return None
+        return np.asarray(V[:, np.argsort(-size)])
 
 
 def _typical(Y: Array, seen: Mask) -> Array:

@@ -53,13 +53,18 @@ def panel(values: Array, flagged: Mask, context: Context) -> Panel:
     return Panel(deviation, level, order, in_space)
 
 
-def companions(deviation: Array, context: Context, count: int = COMPANIONS) -> tuple[Array, bool]:
-    """Nodes × count: the nearest that have readings, −1 where there are no more; if in space."""
+def companions(
+    deviation: Array, context: Context, count: int = COMPANIONS, likeness: Array | None = None
+) -> tuple[Array, bool]:
+    """Nodes × count: the nearest that have readings, −1 where there are no more; if in space.
+
+    `likeness` are the correlations, where they are at hand.
+    """
     able = np.asarray(~np.isnan(deviation).all(axis=0))
     distance = _distances(context, deviation.shape[1])
     in_space = distance is not None
     if distance is None:
-        distance = 1 - correlations(deviation)
+        distance = 1 - (correlations(deviation) if likeness is None else likeness)
     return geo.nearest(distance, count, able), in_space
 
 

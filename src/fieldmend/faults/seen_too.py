@@ -129,13 +129,15 @@ def _by_nodes(values: Array, flagged: Mask, context: Context, mute: Mask) -> Mas
         Course(steady[0], alone=False),
         Course(steady[1], alone=True, comparable=COMPARABLE),
     )
-    near, wide = (_companions(sound, context, count) for count in (NEAR, WIDE))
+    near, wide = _companions(sound, context, (NEAR, WIDE))
+    often = {sign: (singles == sign).mean(axis=0) for sign in (1, -1)}
     for n, a, b in _stretches(values, asked, mute):
         down = int(middle(departure[a:b, n][asked[a:b, n]]) < 0)
         at = a, b, n
         if (singles[a:b, n] != 0)[asked[a:b, n]].all():
             calm = near[n][~singles[max(a - LAG, 0) : b + LAG, near[n]].any(axis=0)]
-            seen = _coincide(singles[:, near[n]], a, b, 1 - 2 * down)
+            sign = 1 - 2 * down
+            seen = _coincide(singles[a:b, near[n]] == sign, often[sign][near[n]])
             seen |= _is_seen(courses, (down, None), at, calm, OF_A_SPIKE)
         else:
             seen = _is_seen(lasting, (down, None), at, near[n], WITNESSES)
@@ -157,14 +159,14 @@ def _singles(values: Array, departure: Array, asked: Mask) -> Array:
     return out
 
 
-def _coincide(singles: Array, start: int, stop: int, sign: int) -> bool:
+def _coincide(alike: Mask, often: Array) -> bool:
     """Whether more companions have a single of this sign at the very time than chance makes.
 
-    Singles are no witnesses but then: where many readings are false, some are near in time.
+    `alike` are the slots in question, `often` each companion's share of such singles. Singles are
+    no witnesses but then: where many readings are false, some are near in time.
     """
-    alike = singles == sign
-    together = np.count_nonzero(alike[start:stop].any(axis=0))
-    expected = float(alike.mean(axis=0).sum()) * (stop - start)
+    together = np.count_nonzero(alike.any(axis=0))
+    expected = float(often.sum()) * len(alike)
     return bool(together > 0 and pdtrc(together - 1, expected) < CHANCE)
 
 
@@ -231,8 +233,8 @@ def _is_seen(
             for_it = went.same <= share
             if needed == 1:  # one alone has to go some of the way
                 for_it &= went.size >= COMPARABLE
-            count, against = np.count_nonzero(for_it), np.count_nonzero(went.other <= share)
-            if count >= needed and against <= AGAINST * count:
+            count = np.count_nonzero(for_it)
+            if count >= needed and np.count_nonzero(went.other <= share) <= AGAINST * count:
                 return True
     return False
 
@@ -246,14 +248,19 @@ def _bridged(marks: Mask, readings: Array) -> Mask:
     return out
 
 
-def _companions(values: Array, context: Context, count: int) -> list[Array]:
-    """Of each node so many nearest and so many most alike."""
+def _companions(values: Array, context: Context, counts: tuple[int, ...]) -> list[list[Array]]:
+    """Of each node so many nearest and so many most alike, for each count, the largest last."""
     deviation = values - node_medians(values)
     able = np.asarray(~np.isnan(values).all(axis=0))
-    alike = geo.nearest(1 - correlations(deviation), count, able)
-    near, _ = companions(deviation, context, count)
-    both = [np.union1d(a, b) for a, b in zip(alike, near, strict=True)]
-    return [one[one >= 0] for one in both]
+    likeness = correlations(deviation)
+    alike = geo.nearest(1 - likeness, counts[-1], able)
+    near, _ = companions(deviation, context, counts[-1], likeness)
+    return [[_both(a, b) for a, b in zip(alike[:, :n], near[:, :n], strict=True)] for n in counts]
+
+
+def _both(some: Array, others: Array) -> Array:
+    found = np.union1d(some, others)
+    return found[found >= 0]
 
 
 def _without_habit(values: Array, context: Context) -> Array:

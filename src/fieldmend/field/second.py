@@ -9,6 +9,7 @@ readings decide (`lean`).
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -19,6 +20,7 @@ from fieldmend.field.jumps import Index
 from fieldmend.field.model import Data
 from fieldmend.field.nodes import fit_nodes
 from fieldmend.field.scaling import single
+from fieldmend.geo import smallest
 
 LIKE = 20  # nodes looked at: more cost, and hardly add
 LAGS = (-1, 0, 1)
@@ -70,6 +72,68 @@ class Second:
         """The same nodes, penalties and chains; slopes learnt from other readings."""
         return _fitted(self, field, data)
 
+    def apart(self, field: Array, data: Data, away: Sequence[Mask]) -> list[Array]:
+        """Second estimates by slopes learnt from all readings, and from all but some slots'.
+
+        As `again(…).estimate(…)` for each, by one look at the regressors of a node: the sums over
+        all readings, less those over the slots that are left out.
+        """
+        view = self._view(field, data)
+        fold = data.slots // _BLOCK % _FOLDS
+        fitted = np.full((1 + len(away), *field.shape), np.nan)
+        for n in np.flatnonzero(self.able).tolist():
+            seen, whole = data.used[n], view.of(n, self.like[n])
+            x, y = whole[:, seen], data.readings[n, seen]
+            penalty = self.penalty[n]
+            if penalty == 0 and y.size:
+                penalty = _best_penalty(x, y - y.mean(), fold[seen])
+            sums = _Sums.of(x, y)
+            left = [sums, *(sums.less(x, y, slots[seen]) for slots in away)]
+            for k, one in enumerate(left):
+                level, slope = one.solved(penalty, self.level[n])
+                fitted[k, n] = level + slope @ whole
+        used = data.used & self.able[:, None]
+        chains = Chains(self.nodes, used, data.links)
+        rest = (np.where(used, data.readings - one, 0.0) for one in fitted)
+        out = [one + chains.smooth(own) for one, own in zip(fitted, rest, strict=True)]
+        if view.heard is None:
+            return out
+        return [np.where(view.heard, one, np.nan) for one in out]
+
+
+@dataclass(frozen=True)
+class _Sums:
+    """What a regression needs of its readings."""
+
+    count: int
+    total: float
+    gram: Array
+    side: Array
+    once: Array  # sum of each regressor
+
+    @classmethod
+    def of(cls, x: Array, y: Array) -> _Sums:
+        return cls(y.size, float(y.sum()), x @ x.T, x @ y, x.sum(axis=1))
+
+    def less(self, x: Array, y: Array, away: Mask) -> _Sums:
+        """Without some of the readings."""
+        out = _Sums.of(x[:, away], y[away])
+        return _Sums(
+            self.count - out.count,
+            self.total - out.total,
+            self.gram - out.gram,
+            self.side - out.side,
+            self.once - out.once,
+        )
+
+    def solved(self, penalty: float, level: float) -> tuple[float, Array]:
+        """Level and slopes; `level` as it was, and no slopes, where no reading is left."""
+        if not self.count:
+            return level, np.zeros(len(self.side))
+        level = self.total / self.count
+        side = self.side - level * self.once
+        return level, single(np.linalg.solve(_ridged(self.gram, penalty), side))
+
 
 @dataclass(frozen=True)
 class _View:
@@ -114,7 +178,7 @@ def _alike(z: Array, count: int) -> Index:
     """For each node those whose field goes most with its own."""
     likeness = np.abs(z @ z.T)
     np.fill_diagonal(likeness, -1.0)
-    return np.argsort(-likeness, axis=1, kind="stable")[:, :count]
+    return smallest(-likeness, count)
 
 
 def _lagged(z: Array, links: Mask) -> Array:

@@ -86,8 +86,7 @@ def judged(
     second, joint = looks
     looked = later = together = np.full(int(hidden.sum()), np.nan)
     if second is not None:
-        looked = second.again(mean, rest).estimate(mean, rest)[hidden]
-        later = _looked_away(second, mean, rest)[hidden]
+        looked, later = (one[hidden] for one in _looks(second, mean, rest))
     if joint is not None:
         together = joint.again(mean, rest).estimate(mean, rest)[hidden]
     node, slot = np.nonzero(hidden)
@@ -111,14 +110,18 @@ def judged(
     )
 
 
-def _looked_away(second: Second, mean: Array, rest: Data) -> Array:
-    """The second look at the last slots, and at the first, with regressions from the others."""
+def _looks(second: Second, mean: Array, rest: Data) -> tuple[Array, Array]:
+    """The second look; and at the last slots, and at the first, with regressions from the others.
+
+    The latter is NaN elsewhere.
+    """
     place = np.arange(rest.used.shape[1]) / rest.used.shape[1]
-    out = np.full(mean.shape, np.nan)
-    for away in (place < _AWAY, place >= 1.0 - _AWAY):
-        learnt = second.again(mean, rest.using(rest.used & ~away))
-        out[:, away] = learnt.estimate(mean, rest)[:, away]
-    return out
+    ends = place < _AWAY, place >= 1.0 - _AWAY
+    every, *others = second.apart(mean, rest, ends)
+    later = np.full(mean.shape, np.nan)
+    for away, other in zip(ends, others, strict=True):
+        later[:, away] = other[:, away]
+    return every, later
 
 
 def _runs(used: Mask, hidden: Mask) -> Index:

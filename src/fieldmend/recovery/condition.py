@@ -10,6 +10,7 @@ from functools import partial
 import numpy as np
 
 from fieldmend.core import engine
+from fieldmend.core.crew import Crew
 from fieldmend.core.engine import blocks
 from fieldmend.field.fitted import FittedField
 from fieldmend.flags import Flag
@@ -21,6 +22,7 @@ from fieldmend.recovery.extrapolating import margin, widen
 from fieldmend.recovery.filling import Given
 from fieldmend.recovery.honest import SCORED
 from fieldmend.recovery.judging import medians, outside
+from fieldmend.recovery.keeping import Kept, single
 from fieldmend.recovery.quantity import passed_through, solver_of, within_bounds
 from fieldmend.recovery.service import service
 from fieldmend.recovery.sinks import Arrays
@@ -43,7 +45,7 @@ Share = Callable[[float], object]
 """Called with the share of the condition that is done."""
 
 
-def recover_condition(
+def recover_condition(  # noqa: PLR0913 - what, and by whom
     grid: Grid,
     name: str,
     quantity: Quantity,
@@ -52,8 +54,13 @@ def recover_condition(
     *,
     say: Share = lambda _: None,
     model: Applying | None = None,
+    crew: Crew | None = None,
+    kept: Kept | None = None,
 ) -> Recovered:
-    """Recover one condition of a grid as what it is, by a model fitted before if there is one."""
+    """Recover one condition of a grid as what it is, by a model fitted before if there is one.
+
+    Windows that were `kept` by a run that was ended are taken as they are.
+    """
     X = grid.values[name]
     if not quantity.measured:
         return passed_through(grid, name, quantity, storage)
@@ -61,8 +68,9 @@ def recover_condition(
     life = _life(X, grid.slot, known, model)
     if not known.heard.any():
         return _nothing(grid, name, known, life, storage)
-    plan = windows(*grid.shape)
+    plan = windows(*grid.shape, options.window)
     pieces = partial(_pieces, grid, name, plan)
+    half = storage.real != np.float64
     setting = Setting(
         name=name,
         unit=grid.units.get(name, ""),
@@ -79,11 +87,20 @@ def recover_condition(
         setting = replace(setting, solver=fitted_once(grid, setting))
     sink = Arrays(X, setting, storage)
 
+    done = 0 if kept is None else kept.count()
+
     def put(piece: Piece, found: WindowResult) -> None:
+        found = single(found) if half else found
+        if kept is not None and len(sink.solved) >= done:
+            kept.save(len(sink.solved), found)
         sink.put(piece, found)
         say(len(sink.solved) / len(plan))
 
-    engine.each(partial(recover_window, setting=setting), pieces(), put)
+    for i, piece in enumerate(_pieces(grid, name, plan[:done])):
+        assert kept is not None
+        put(piece, kept.load(i, _model_of(setting.solver)))
+    rest = _pieces(grid, name, plan[done:])
+    engine.each(partial(recover_window, setting=setting), rest, put, crew)
     if options.extrapolate and sink.lower is not None and sink.upper is not None:
         wide = margin(_middle(pieces()), setting, sink.estimate, sink.flag)
         widen((sink.lower, sink.upper), sink.estimate, X, life, wide, quantity=quantity)
@@ -114,7 +131,7 @@ def fitted_once(grid: Grid, setting: Setting) -> Solver:
     scale = solver.scale if isinstance(solver, OnScale) else Scale()
     if not isinstance(solver.base if isinstance(solver, OnScale) else solver, Afresh):
         return solver
-    plan, period = stretches(*grid.shape, options.period)
+    plan, period = stretches(*grid.shape, options.period, options.window)
     parts = [evidence(one, setting).believed for one in _pieces(grid, setting.name, plan)]
     afresh = Afresh(replace(options, period=tuple(period)))
     whole = Window(0, sum(len(part) for part in parts), 0, 0)
@@ -124,6 +141,11 @@ def fitted_once(grid: Grid, setting: Setting) -> Solver:
         return solver
     model = ByModel(found.fitted, options, own=True)
     return replace(solver, base=model) if isinstance(solver, OnScale) else model
+
+
+def _model_of(solver: Solver) -> FittedField | None:
+    base = solver.base if isinstance(solver, OnScale) else solver
+    return base.fitted if isinstance(base, ByModel) else None
 
 
 def _life(X: Array, slot: int, known: Witnesses, model: Applying | None) -> Service:

@@ -9,10 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Protocol
 
 import numpy as np
 
+from fieldmend.core import engine
+from fieldmend.core.crew import Crew
 from fieldmend.diagnostics import gap_at
 from fieldmend.grid import Array, Grid
 from fieldmend.holdout.drawing import Hidden, draw
@@ -74,7 +77,7 @@ def trials(grid: Grid, name: str, options: Options) -> Iterator[Trial]:
     The same grid, condition and seed always hide the same readings.
     """
     life = service(grid.values[name], grid.slot)
-    plan = windows(*grid.shape)
+    plan = windows(*grid.shape, options.window)
     chosen = np.linspace(0, len(plan) - 1, min(SCORED, len(plan))).round().astype(int)
     for i in chosen.tolist():
         rows = plan[i].slots
@@ -97,29 +100,29 @@ class Scores:
     seen: list[Witnesses] = field(default_factory=list)
     lost: list[Lost] = field(default_factory=list)
     usual: list[Usual] = field(default_factory=list)
-    doubted: list[Array] = field(default_factory=list)
+    where: list[tuple[slice, Array]] = field(default_factory=list)  # slots, what was hidden there
     copied: bool = False
 
-    def add(
-        self, trial: Trial, said: Said, period: float = 0.0, false: Array | None = None
-    ) -> None:
-        """One stretch more; `false` are readings of the record that certainly are."""
+    def add(self, trial: Trial, said: Said, period: float = 0.0) -> None:
+        """One stretch more."""
         heard = ~np.isnan(trial.readings)
         hidden = trial.hidden.mask
         self.seen.append(Witnesses.of(trial.readings, hidden, trial.lost, said, period))
-        doubted = np.zeros_like(hidden) if false is None else np.asarray(false[trial.rows])
-        self.doubted.append(doubted[hidden])
+        self.where.append((trial.rows, hidden))
         self.lost.append(Lost.of(heard, trial.lost))
         self.usual.append(Usual.of(trial.readings, trial.lost, trial.seed, period))
         self.copied |= trial.hidden.copied
 
-    def whole(self) -> Holdout | None:
-        """All stretches as one; None without any."""
+    def whole(self, false: Array | None = None) -> Holdout | None:
+        """All stretches as one; None without any.
+
+        `false` are readings of the record that certainly are: no truth to compare with.
+        """
         if not self.seen:
             return None
         seen, lost = Witnesses.pooled(self.seen), Lost.pooled(self.lost)
         usual = Usual.pooled(self.usual)
-        kept = believed(np.concatenate(self.doubted))
+        kept = believed(np.concatenate([_doubted(false, *one) for one in self.where]))
         found = summed(seen.kept(kept), lost, usual, copied=self.copied)
         every = summed(seen, lost, usual, copied=self.copied)
         if found is None or every is None:
@@ -130,6 +133,11 @@ class Scores:
             all_mae=every.method.mae,
             all_line_mae=every.line.mae,
         )
+
+
+def _doubted(false: Array | None, rows: slice, hidden: Array) -> Array:
+    doubted = np.zeros_like(hidden) if false is None else np.asarray(false[rows])
+    return np.asarray(doubted[hidden])
 
 
 def certainly_false(found: Recovered) -> Array:
@@ -166,11 +174,32 @@ def score(
     Holdout or None
         None where too few readings are there to hide some.
     """
+    return tried(grid, name, options, run, period=period).whole(false)
+
+
+def tried(
+    grid: Grid,
+    name: str,
+    options: Options,
+    run: Run,
+    *,
+    period: float = 0.0,
+    crew: Crew | None = None,
+) -> Scores:
+    """What the second run says of hidden readings; it knows nothing of the first."""
     found = Scores()
-    for trial in trials(grid, name, options):
-        out = run(trial.grid, options=everywhere(options))
-        found.add(trial, Said(out.estimate, out.lower, out.upper), period, false)
-    return found.whole()
+    kernel = partial(_said, run=run, options=everywhere(options))
+
+    def add(trial: Trial, said: Said) -> None:
+        found.add(trial, said, period)
+
+    engine.each(kernel, trials(grid, name, options), add, crew)
+    return found
+
+
+def _said(trial: Trial, run: Run, options: Options) -> Said:
+    out = run(trial.grid, options=options)
+    return Said(out.estimate, out.lower, out.upper)
 
 
 def everywhere(options: Options) -> Options:

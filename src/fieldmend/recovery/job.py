@@ -4,33 +4,31 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from functools import partial
 from os import PathLike
+from pathlib import Path
 from typing import Any, Unpack
 
 import numpy as np
 
+from fieldmend import room
 from fieldmend.errors import InputError
 from fieldmend.field.fieldmodel import FieldModel
 from fieldmend.grid import Grid
-from fieldmend.quantities import Quantity, identify, identify_all
+from fieldmend.quantities import identify_all
 from fieldmend.records import Records, read
 from fieldmend.records.gridding.slotting import microseconds
-from fieldmend.recovery import honest
-from fieldmend.recovery.condition import Share, recover_condition
+from fieldmend.recovery.conditions import Work, check_workers, crew_for, recovered
 from fieldmend.recovery.decisions import Given as Decided
 from fieldmend.recovery.decisions import read_decisions
-from fieldmend.recovery.modelling import Known, still_fitting
-from fieldmend.recovery.options import More, check_slot, divided, with_units
+from fieldmend.recovery.modelling import Known
+from fieldmend.recovery.options import More, bytes_of, check_slot, divided, with_units
 from fieldmend.recovery.quantity import taken_as
 from fieldmend.recovery.recovery import Recovery
 from fieldmend.recovery.storage import Storage
+from fieldmend.recovery.windows import fitting
 from fieldmend.result.frames import BACKENDS
 from fieldmend.result.options import Options
-from fieldmend.result.recovered import Recovered
 from fieldmend.text import shown
-
-WITHOUT_SCORE = ("line", "none", "passed")  # nothing estimated, or by a line anyway
 
 Progress = Callable[[str, float], object]
 """Called with what is being done and how much of the whole is, from 0 to 1."""
@@ -56,6 +54,9 @@ def recover(  # noqa: PLR0913 - the options of the main job, keyword-only
     max_width: float | Mapping[str, float] | None = None,
     seed: int = 0,
     progress: Progress | None = None,
+    workers: int | None = None,
+    memory: str | float | None = None,
+    keep: str | PathLike[str] | None = None,
     command: str = "",
     units: Mapping[str, str] | None = None,
     **more: Unpack[More],
@@ -108,6 +109,15 @@ def recover(  # noqa: PLR0913 - the options of the main job, keyword-only
         Of everything random.
     progress
         Called with what is being done and the share done.
+    workers
+        Processes that share the work, the result being the same whatever their number: as many as
+        there are processors where that is worth their start, if not given.
+    memory
+        The most memory that may be taken, ``"4GB"`` or bytes: readings, results (in single
+        precision) and what is sorted on the way go to files, and windows are as long as fits.
+    keep
+        A folder that finished windows are kept in: a run that was ended, and is started again with
+        the same readings and options, goes on from there to the same result.
     command
         What the report shows as the command.
     units
@@ -136,6 +146,7 @@ def recover(  # noqa: PLR0913 - the options of the main job, keyword-only
     (60, 8)
     """
     reading, solving = divided(more, method)
+    most = bytes_of(memory)
     options = Options(
         method=method,
         solving=solving,
@@ -151,12 +162,15 @@ def recover(  # noqa: PLR0913 - the options of the main job, keyword-only
         extrapolate=extrapolate,
         max_gap=max_gap,
         max_width=max_width,
+        window=None if most is None else fitting(most),
     )
     check_slot(slot, slot_value)
+    check_workers(workers)
     known = None if model is None else Known.of(model, options)
     say = progress or (lambda _, __: None)
     say("reading", 0.0)
-    grid = with_units(_grid(source, (slot, slot_value), seed, reading), units)
+    with room.limited(most):
+        grid = with_units(_grid(source, (slot, slot_value), seed, reading), units)
     options.check_conditions(grid)
     if all(np.isnan(array).all() for array in grid.values.values()):
         raise InputError("all readings are missing: nothing to recover from")
@@ -164,68 +178,21 @@ def recover(  # noqa: PLR0913 - the options of the main job, keyword-only
     quantities = identify_all(grid.values, grid.units, grid.slot, options.kinds)
     if known is not None:
         grid = known.aligned(grid, quantities, new_nodes)
-    storage = Storage.of(grid)
-    measured = _measured(grid, quantities)
-    done: dict[str, Recovered] = {}
+    with room.limited(most):
+        storage = Storage.of(grid, single=most is not None, entries=options.window)
+    work = Work(grid, quantities, options, known)
+
+    def tell(name: str, share: float) -> None:
+        say(f"recovering {shown(name)}", 0.2 + 0.8 * share)
+
+    crew = crew_for(workers, grid, options)
     try:
-        for i, name in enumerate(grid.values):
-
-            def part(share: float, name: str = name, i: int = i) -> None:
-                say(f"recovering {shown(name)}", 0.2 + 0.8 * (i + share) / len(grid.values))
-
-            part(0.0)
-            what = quantities[name]
-            within = measured if what.measured else grid
-            done[name] = _scored(within, name, what, options, storage, say=part, known=known)
-    except BaseException:
-        storage.clear()
-        raise
+        done = recovered(work, storage, crew, tell, None if keep is None else Path(keep))
+    finally:
+        crew.close()
     say("recovered", 1.0)
     said = (*storage.notes, *taken_as(quantities))
-    recovery = Recovery(grid, done, options, _backend(source), said)
-    storage.belongs_to(recovery)
-    return recovery
-
-
-def _measured(grid: Grid, quantities: Mapping[str, Quantity]) -> Grid:
-    """Without labels and the like: they say nothing of what was measured beside them."""
-    kept = {name: X for name, X in grid.values.items() if quantities[name].measured}
-    return replace(grid, values=kept)
-
-
-def _scored(
-    grid: Grid,
-    name: str,
-    quantity: Quantity,
-    options: Options,
-    storage: Storage,
-    *,
-    say: Share,
-    known: Known | None = None,
-) -> Recovered:
-    """One condition, and how far off it is: that takes a second run, on what is not hidden."""
-    half = 0.5 if options.holdout else 1.0
-
-    def first(share: float) -> None:
-        say(half * share)
-
-    model = None if known is None else known.applying(name, grid)
-    found = recover_condition(grid, name, quantity, options, storage, say=first, model=model)
-    if options.holdout and found.method not in WITHOUT_SCORE:
-        again = partial(one_condition, name=name, known=known)
-        false = honest.certainly_false(found)
-        score = honest.score(grid, name, options, again, period=quantity.period, false=false)
-        found = replace(found, holdout=score)
-        say(1.0)
-    return found if model is None else still_fitting(found, model, options)
-
-
-def one_condition(grid: Grid, name: str, options: Options, known: Known | None = None) -> Recovered:
-    """All that `recover` does with one condition, from finding out what it is; but no score."""
-    unit, kind = grid.units.get(name, ""), options.kinds.get(name)
-    quantity = identify(name, unit, grid.values[name], grid.slot, kind=kind)
-    model = None if known is None else known.applying(name, grid)
-    return recover_condition(grid, name, quantity, options, Storage(None, ()), model=model)
+    return Recovery(grid, done, options, _backend(source), said)
 
 
 def _grid(source: Any, slots: tuple[Any, str], seed: int, reading: dict[str, Any]) -> Grid:

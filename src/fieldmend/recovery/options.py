@@ -11,6 +11,7 @@ from difflib import get_close_matches
 from os import PathLike
 from typing import Any, TypedDict
 
+from fieldmend import room
 from fieldmend.errors import InputError
 from fieldmend.field.fieldmodel import FieldModel
 from fieldmend.grid import Grid
@@ -27,6 +28,20 @@ def check_slot(slot: Any, slot_value: str) -> None:
         microseconds(slot)
     if slot_value not in VALUES:
         raise InputError(f"slot_value={shown(slot_value)!r}", hint="One of " + ", ".join(VALUES))
+
+
+def bytes_of(memory: Any) -> int | None:
+    """The most memory that may be taken, checked."""
+    if memory is None:
+        return None
+    try:
+        most = room.size_in_bytes(memory)
+    except ValueError as error:
+        raise InputError(f"memory {shown(memory)!r}", hint="Write 4GB or 800MB") from error
+    if most < room.LEAST:
+        least = f"{room.LEAST // 10**6} MB"
+        raise InputError(f"memory {shown(memory)!r} is too little", hint=f"Give {least} or more")
+    return most
 
 
 class Reading(TypedDict, total=False):

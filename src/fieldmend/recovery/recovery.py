@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from fieldmend.field.fieldmodel import FieldModel
 from fieldmend.recovery.modelling import model_of
+from fieldmend.recovery.windows import windows
 from fieldmend.result.anomalies import anomaly_columns
 from fieldmend.result.frames import Frames, anomaly_frame, check_backend, listed_frame
 from fieldmend.result.result import Result
@@ -255,15 +256,20 @@ class Recovery(Result):
 
         return plot(self, figure, condition, **options)
 
-    def to_parquet(self, path: str | PathLike[str], *, force: bool = False) -> None:
+    def to_parquet(
+        self, path: str | PathLike[str], *, force: bool = False, parts: bool = False
+    ) -> None:
         """Write the wide table (FORMATS: columns v, v_estimate, …) as Parquet.
 
         Parameters
         ----------
         path
-            The file.
+            The file; with `parts`, the folder.
         force
             Replace a file that is there.
+        parts
+            Write a folder of parts that is read as one table, one part per window, in single
+            precision: readings, filled values, flags, and bounds where no trusted reading stands.
 
         Raises
         ------
@@ -282,9 +288,13 @@ class Recovery(Result):
         ...     Path(folder, "out.parquet").exists()
         True
         """
-        from fieldmend.export import write_parquet
+        from fieldmend.export import write_parquet, write_parts
 
-        write_parquet(self, path, force=force)
+        if parts:
+            plan = windows(*self.grid.shape, self.options.window)
+            write_parts(self, path, [window.decided for window in plan], force=force)
+        else:
+            write_parquet(self, path, force=force)
 
     def to_csv(self, path: str | PathLike[str], *, force: bool = False) -> None:
         """Write the wide table as CSV.

@@ -126,7 +126,7 @@ class Arrays:
     def _anomaly(self) -> Array:
         """How far suspect and failed readings lie off the field that was finally found."""
         out = self.storage.array(self.observed.shape)
-        largest = np.finfo(np.float64).max
+        largest = np.finfo(out.dtype).max
         for block in blocks(*self.observed.shape):
             off = np.isin(self.flag[block], BAD)
             with np.errstate(over="ignore", invalid="ignore"):  # 1e308 − (−1e308)

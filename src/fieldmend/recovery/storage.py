@@ -1,19 +1,16 @@
-"""Where results live: in memory, or in files of a temporary folder if they are too large."""
+"""Where results live: in memory, or in files without a name if they are too large."""
 
 from __future__ import annotations
 
 import logging
-import shutil
 import tempfile
-import weakref
 from dataclasses import dataclass
 from errno import ENOSPC
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from fieldmend import scratch
+from fieldmend import room
 from fieldmend.grid import Array, Grid
 from fieldmend.recovery.windows import windows
 
@@ -22,63 +19,74 @@ log = logging.getLogger(__name__)
 IN_MEMORY = 2_000_000_000
 """Bytes of results that are kept in memory; more go to files."""
 BYTES = 34  # of a cell: estimate, lower, upper and anomaly in float64, flag, replaced or not
+SHARE = 8  # of memory that is limited, results take one part of so many
 
 
 @dataclass(frozen=True)
 class Storage:
-    """Makes the arrays of the results. `folder` is None in memory."""
+    """Makes the arrays of the results.
 
-    folder: Path | None
-    notes: tuple[str, ...]
+    Attributes
+    ----------
+    files
+        Whether they lie in files, which are gone with them.
+    notes
+        What is to be said of it.
+    real
+        The precision of what is estimated.
+    """
+
+    files: bool = False
+    notes: tuple[str, ...] = ()
+    real: Any = np.float64
 
     @classmethod
-    def of(cls, grid: Grid) -> Storage:
-        """Look how large the results will be, say it if it is much, and choose."""
+    def of(cls, grid: Grid, *, single: bool = False, entries: int | None = None) -> Storage:
+        """Look how large the results will be, say it if it is much, and choose.
+
+        Parameters
+        ----------
+        grid
+            What is to be recovered.
+        single
+            In single precision: half the room.
+        entries
+            Of a window, if not the usual.
+        """
         slots, nodes = grid.shape
-        size = BYTES * slots * nodes * len(grid.values)
+        size = BYTES * slots * nodes * len(grid.values) // (2 if single else 1)
         large = any(isinstance(array, np.memmap) for array in grid.values.values())
-        count = len(windows(slots, nodes))
+        count = len(windows(slots, nodes, entries))
         notes = []
         if count > 1:
             notes.append(f"{slots:,} slots × {nodes:,} nodes: solved in {count} windows of slots")
-        if not large and size <= IN_MEMORY:
-            cls._say(notes)
-            return cls(None, tuple(notes))
-        folder = scratch.folder()
+        limit = room.limit()
+        most = IN_MEMORY if limit is None else min(IN_MEMORY, limit // SHARE)
+        real = np.float32 if single else np.float64
+        if not large and size <= most:
+            _say(notes)
+            return cls(False, tuple(notes), real)
         notes.append(f"the results take up to {_gigabytes(size)}, kept in files, not in memory")
-        free = shutil.disk_usage(folder).free
+        free = room.free_disk()
         if free < size:
-            folder.rmdir()
             raise OSError(
                 ENOSPC,
                 f"the results take up to {_gigabytes(size)} and {_gigabytes(free)} are free "
                 "there: set TMPDIR to a larger disk, or take a longer slot or fewer conditions",
-                str(folder.parent),
+                tempfile.gettempdir(),
             )
-        cls._say(notes)
-        return cls(folder, tuple(notes))
+        _say(notes)
+        return cls(True, tuple(notes), real)
 
-    @staticmethod
-    def _say(notes: list[str]) -> None:
-        for note in notes:
-            log.info(note)
+    def array(self, shape: tuple[int, ...], dtype: Any = None) -> Array:
+        """An array to be filled; of what is estimated, if no type is given."""
+        kind = self.real if dtype is None else dtype
+        return room.on_disk(shape, kind) if self.files else np.empty(shape, kind)
 
-    def array(self, shape: tuple[int, ...], dtype: Any = np.float64) -> Array:
-        """An array to be filled."""
-        if self.folder is None:
-            return np.empty(shape, dtype)
-        with tempfile.NamedTemporaryFile(dir=self.folder, delete=False) as file:
-            return np.memmap(file.name, dtype=dtype, mode="w+", shape=shape)
 
-    def belongs_to(self, owner: object) -> None:
-        """Remove the files with their owner."""
-        if self.folder is not None:
-            weakref.finalize(owner, shutil.rmtree, self.folder, ignore_errors=True)
-
-    def clear(self) -> None:
-        """Remove the files now."""
-        if self.folder is not None:
-            shutil.rmtree(self.folder, ignore_errors=True)
+def _say(notes: list[str]) -> None:
+    for note in notes:
+        log.info(note)
 
 
 def _gigabytes(size: float) -> str:

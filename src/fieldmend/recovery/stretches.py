@@ -11,7 +11,9 @@ from fieldmend.recovery.windows import Window, windows
 COUNT = 8  # stretches, evenly spread over the record
 
 
-def stretches(slots: int, nodes: int, period: Sequence[int] = ()) -> tuple[list[Window], list[int]]:
+def stretches(
+    slots: int, nodes: int, period: Sequence[int] = (), entries: int | None = None
+) -> tuple[list[Window], list[int]]:
     """Stretches that hold as many entries together as a window, and the periods that fit in one.
 
     Lengths and starts are whole numbers of the longest period: laid end to end, the stretches
@@ -23,7 +25,7 @@ def stretches(slots: int, nodes: int, period: Sequence[int] = ()) -> tuple[list[
     >>> [one.start for one in found][:3], found[0].stop, fitting
     ([0, 142464, 284928], 672, [96, 672])
     """
-    window = windows(slots, nodes)[0]
+    window = windows(slots, nodes, entries)[0]
     length = (window.stop - window.start) // COUNT
     fitting = [one for one in period if one <= length]
     step = max(fitting, default=1)

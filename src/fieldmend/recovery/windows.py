@@ -11,6 +11,8 @@ from fieldmend.grid import Array
 
 WINDOW = 12_000_000
 """Entries (slots × nodes) solved together: `ls`, its hold-out included, peaks at 1.5 GB then."""
+EACH = 1000  # bytes that an entry of a window takes while it is solved by `auto`
+SMALLEST = 100_000  # entries, however little memory there is
 SHORTEST = 512  # slots, however many nodes there are
 OVERLAP = 8  # a window shares a part of this many with the next
 
@@ -54,6 +56,17 @@ class Window:
             out[rows] = (1 - weight) * out[rows] + weight * part[band]
         high = min(self.last + self.fade, self.stop)
         out[self.start + low : high] = part[low : high - self.start]
+
+
+def fitting(memory: int) -> int:
+    """Entries of a window that fit in so many bytes, and leave room for the rest.
+
+    Examples
+    --------
+    >>> fitting(4_000_000_000)
+    2000000
+    """
+    return int(np.clip(memory // (2 * EACH), SMALLEST, WINDOW))
 
 
 def windows(slots: int, nodes: int, entries: int | None = None) -> list[Window]:

@@ -45,6 +45,7 @@ class Options:
     max_width: float | Mapping[str, float] | None = None
     solving: Mapping[str, Any] = field(default_factory=dict)  # options of the method, as given
     decisions: Decisions = field(default_factory=Decisions)  # of a person, about episodes
+    window: int | None = None  # entries solved together, if not the usual number
     everywhere: bool = False  # leave no estimate out: hidden readings are scored wherever they are
 
     def __post_init__(self) -> None:

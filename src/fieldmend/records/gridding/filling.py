@@ -1,22 +1,19 @@
 """One value per node and slot, a stretch of time after the other, in memory or on disk.
 
 Memory holds one stretch of rows and the grid; a grid that would take more than half of the memory
-that is free lies in files that the system removes with it.
+that is free lies in files that the system removes with it (`room`).
 """
 
 import logging
-import os
-import shutil
-import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from fieldmend.errors import InputError
 from fieldmend.records.sql import one
+from fieldmend.room import free_disk, free_memory, limit, on_disk
 
 if TYPE_CHECKING:
     import duckdb
@@ -28,6 +25,7 @@ BINS = 4096
 STATED = 1 << 30  # bytes of a grid from which on its size is said
 EMPTIEST = 1000  # cells per reading from which on a grid is not worth the disk
 TINY = 2.0**-60
+SHARE = 8  # of memory that is limited, a grid takes one part of so many
 
 
 @dataclass(frozen=True)
@@ -71,12 +69,12 @@ def arrays(
     """Room for the grid, not yet filled, and what is to be said of its size."""
     shape = (frame.slots, frame.nodes)
     cells = frame.slots * frame.nodes * len(names)
-    free, disk = free_memory(), shutil.disk_usage(tempfile.gettempdir()).free
+    free, disk = free_memory(), free_disk()
     words = (
         f"{frame.slots:,} slots × {frame.nodes:,} nodes × {len(names)} conditions, "
         f"{8 * cells / 1e9:,.1f} GB"
     )
-    if 8 * cells <= free // 2:
+    if 8 * cells <= free // (2 if limit() is None else SHARE):
         notes = [f"the grid is {words}"] if 8 * cells >= STATED else []
         for note in notes:
             log.info(note)
@@ -84,7 +82,7 @@ def arrays(
     _refuse_size(words, frame, cells, free, disk, readings)
     note = f"the grid is {words}: kept on disk, as {free / 1e9:,.1f} GB of memory are free"
     log.info(note)
-    return {name: _on_disk(shape) for name in names}, [note]
+    return {name: on_disk(shape) for name in names}, [note]
 
 
 def _refuse_size(  # noqa: PLR0917 - one call, what it needs
@@ -97,26 +95,6 @@ def _refuse_size(  # noqa: PLR0917 - one call, what it needs
         f"{disk / 1e9:,.1f} GB of disk are free",
         hint="Choose a longer slot (--slot), or fewer conditions",
     )
-
-
-def _on_disk(shape: tuple[int, int]) -> Array:
-    """An array in a file without a name: it is gone with the array."""
-    with tempfile.TemporaryFile(prefix="fieldmend-grid-") as file:
-        return np.memmap(file, dtype=np.float64, mode="w+", shape=shape)
-
-
-def free_memory() -> int:
-    """Bytes of memory that are free, or half of all where the system does not say."""
-    try:
-        text = Path("/proc/meminfo").read_text()
-        line = next(line for line in text.splitlines() if line.startswith("MemAvailable:"))
-        return int(line.split()[1]) * 1024
-    except (OSError, StopIteration):
-        pass
-    try:
-        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 2
-    except (AttributeError, OSError, ValueError):
-        return 4 << 30
 
 
 def mean(cell: Array, v: Array, key: Array, cells: int) -> Array:

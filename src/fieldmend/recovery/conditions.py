@@ -1,0 +1,187 @@
+"""All conditions of a grid: each is recovered, and once more without readings that are hidden.
+
+The two runs of a condition know nothing of each other, and nothing of other conditions' results:
+a crew may do them anywhere and in any order. A record of several windows is shared out by windows.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from fieldmend.core.crew import Alone, Crew, Processes, cores
+from fieldmend.errors import InputError
+from fieldmend.grid import Grid, Origin
+from fieldmend.quantities import Quantity, identify
+from fieldmend.recovery import honest
+from fieldmend.recovery.condition import Share, recover_condition
+from fieldmend.recovery.keeping import Kept, opened
+from fieldmend.recovery.modelling import Known, still_fitting
+from fieldmend.recovery.storage import Storage
+from fieldmend.recovery.windows import windows
+from fieldmend.result.options import Options
+from fieldmend.result.recovered import Recovered
+from fieldmend.text import shown
+
+WITHOUT_SCORE = ("line", "none", "passed")  # nothing estimated, or by a line anyway
+BUSY = 600_000
+"""Entries to be solved from which on other processes are worth their start: some ten seconds."""
+IN_MEMORY = Storage()
+
+Tell = Callable[[str, float], object]
+"""Called with a condition and the share of all conditions that is done."""
+
+
+@dataclass(frozen=True)
+class Task:
+    """One run of a condition: of all readings, or of those that are not hidden."""
+
+    name: str
+    hidden: bool
+
+
+@dataclass(frozen=True, eq=False)
+class Work:
+    """What holds for all conditions; of one of them `Recovered` or `Scores`, as a task says."""
+
+    grid: Grid
+    quantities: Mapping[str, Quantity]
+    options: Options
+    known: Known | None = None
+
+    def within(self, name: str) -> Grid:
+        """The grid that a condition is seen in: labels say nothing of what was measured."""
+        if not self.quantities[name].measured:
+            return self.grid
+        kept = {n: X for n, X in self.grid.values.items() if self.quantities[n].measured}
+        return replace(self.grid, values=kept)
+
+    def __call__(self, task: Task) -> Recovered | honest.Scores:
+        """A task by itself, in memory; the readings do not come back with the result."""
+        if task.hidden:
+            return self.hidden(task.name)
+        return replace(self.whole(task.name, IN_MEMORY), observed=np.empty((0, 0)))
+
+    def whole(
+        self,
+        name: str,
+        storage: Storage,
+        say: Share = lambda _: None,
+        crew: Crew | None = None,
+        kept: Kept | None = None,
+    ) -> Recovered:
+        """Recover a condition from all readings."""
+        grid, what = self.within(name), self.quantities[name]
+        model = None if self.known is None else self.known.applying(name, grid)
+        return recover_condition(
+            grid, name, what, self.options, storage, say=say, model=model, crew=crew, kept=kept
+        )
+
+    def hidden(self, name: str, crew: Crew | None = None) -> honest.Scores:
+        """What a second run says of readings that were hidden from it."""
+        run = partial(one_condition, name=name, known=self.known)
+        period = self.quantities[name].period
+        return honest.tried(self.within(name), name, self.options, run, period=period, crew=crew)
+
+    def scored(self, found: Recovered, scores: honest.Scores | None) -> Recovered:
+        """A condition with how far off it is, and whether a model still fits it."""
+        if scores is not None and found.method not in WITHOUT_SCORE:
+            found = replace(found, holdout=scores.whole(honest.certainly_false(found)))
+        if self.known is None:
+            return found
+        model = self.known.applying(found.name, self.within(found.name))
+        return found if model is None else still_fitting(found, model, self.options)
+
+
+def one_condition(grid: Grid, name: str, options: Options, known: Known | None = None) -> Recovered:
+    """All that `recover` does with one condition, from finding out what it is; but no score."""
+    unit, kind = grid.units.get(name, ""), options.kinds.get(name)
+    quantity = identify(name, unit, grid.values[name], grid.slot, kind=kind)
+    model = None if known is None else known.applying(name, grid)
+    return recover_condition(grid, name, quantity, options, IN_MEMORY, model=model)
+
+
+def recovered(
+    work: Work,
+    storage: Storage,
+    crew: Crew,
+    tell: Tell,
+    keep: Path | None = None,
+) -> dict[str, Recovered]:
+    """Every condition, recovered and scored; finished windows are kept in a folder, if given."""
+    one_window = len(windows(*work.grid.shape, work.options.window)) == 1
+    if crew.size > 1 and one_window and not storage.files and keep is None:
+        return _shared_out(work, crew, tell)
+    every = None if keep is None else opened(keep, work.grid, work.options)
+    return dict(_in_turn(work, storage, crew, tell, every))
+
+
+def _in_turn(
+    work: Work, storage: Storage, crew: Crew, tell: Tell, every: list[Kept] | None
+) -> Iterator[tuple[str, Recovered]]:
+    names, half = list(work.grid.values), 0.5 if work.options.holdout else 1.0
+    for i, name in enumerate(names):
+
+        def part(share: float, name: str = name, i: int = i) -> None:
+            tell(name, (i + share) / len(names))
+
+        def first(share: float, part: Share = part) -> None:
+            part(half * share)
+
+        part(0.0)
+        kept = None if every is None else every[i]
+        found = work.whole(name, storage, first, crew, kept)
+        scores = None
+        if work.options.holdout and found.method not in WITHOUT_SCORE:
+            scores = work.hidden(name, crew)
+        part(1.0)
+        yield name, work.scored(found, scores)
+
+
+def _shared_out(work: Work, crew: Crew, tell: Tell) -> dict[str, Recovered]:
+    hidden = (False, True) if work.options.holdout else (False,)
+    tasks = [
+        Task(name, again)
+        for name in work.grid.values
+        for again in (hidden if work.quantities[name].measured else (False,))
+    ]
+    sent = replace(work, grid=replace(work.grid, origin=Origin()))
+    made: dict[Task, Recovered | honest.Scores] = {}
+    tell(tasks[0].name, 0.0)
+    for task, one in crew.ordered(sent, tasks):
+        made[task] = one
+        tell(task.name, len(made) / len(tasks))
+    out = {}
+    for name, X in work.grid.values.items():
+        found, scores = made[Task(name, hidden=False)], made.get(Task(name, hidden=True))
+        assert isinstance(found, Recovered)
+        assert not isinstance(scores, Recovered)
+        out[name] = work.scored(replace(found, observed=X), scores)
+    return out
+
+
+def crew_for(workers: int | None, grid: Grid, options: Options) -> Alone | Processes:
+    """So many processes as were asked for; if none were, as many as there are processors.
+
+    A short record is done before they have started: it is done here.
+    """
+    if workers is None:
+        entries = int(np.prod(grid.shape)) * len(grid.values) * (1 + options.holdout)
+        few = os.environ.get("FIELDMEND_THREADS", "")
+        most = int(few) if few.isdigit() and int(few) else cores()
+        workers = min(most, cores()) if entries >= BUSY and options.method == "auto" else 1
+    return Processes(workers) if workers > 1 else Alone()
+
+
+def check_workers(workers: int | None) -> None:
+    """Refuse what is no number of processes, before any work is done."""
+    whole: Any = workers
+    if whole is None or (isinstance(whole, int) and whole >= 1 and whole is not True):
+        return
+    raise InputError(f"workers {shown(workers)}", hint="Give a whole number from 1")
