@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from fieldmend.core.engine import blocks
+from fieldmend.core.lazy import LazyRows, Stayed, stays
 from fieldmend.core.loop import Iteration, Limits, Status
 from fieldmend.core.noise import estimate_noise
 from fieldmend.core.problem import LowRank, Scaling, spectral_edge
@@ -112,7 +113,7 @@ class Decomposition:
             return f"<Decomposition {self.method}: {size}, {flagged} anomalies, {self.choice}>"
         return (
             f"<Decomposition {self.method}: {slots} slots × {nodes} nodes, rank {self.rank}, "
-            f"{np.count_nonzero(self.sparse)} anomalies, {self.status} in {self.iterations} "
+            f"{_count(self.sparse)} anomalies, {self.status} in {self.iterations} "
             f"iterations, gap {self.gap:.1e}>"
         )
 
@@ -147,6 +148,8 @@ def decompose(  # noqa: PLR0913  (the options are the public contract)
     ----------
     X
         Readings, slots × nodes, float32 or float64 (the same kind comes out). NaN = not observed.
+        A `numpy.memmap`, a zarr or a Dask array stays where it is (all methods but ``auto``):
+        it is read in slices, and ``estimate`` and ``sparse`` are made of rows as they are taken.
     observed
         Mask of what was observed; entries that are NaN are unobserved in any case.
     method
@@ -220,12 +223,14 @@ def decompose(  # noqa: PLR0913  (the options are the public contract)
     row = check_options(method, {k: v for k, v in given.items() if _set(k, v)}, options)
     numbers = {"lam": lam, "mu": mu, "delta": delta, "tol": tol}
     _check_numbers(**numbers, max_iter=max_iter, max_seconds=max_seconds)
-    X, O = checked(X, observed)
+    stayed = Stayed.of(X, observed) if stays(X) and row.solve is not None else None
+    X, O = checked(X, observed) if stayed is None else (stayed, stayed.observed)
     if row.recover is not None:
         return _recovered(row.recover(X, O, seed=seed, callback=callback, **options), method)
     assert row.solve is not None
-    scaling = Scaling.of(X, O, center=center and row.scaled, scale=scale and row.scaled)
-    R = scaling.apply(X, O)
+    looked = (X, O) if stayed is None else (stayed.sample, stayed.seen)
+    scaling = Scaling.of(*looked, center=center and row.scaled, scale=scale and row.scaled)
+    R = scaling.apply(X, O) if stayed is None else stayed.scaled(scaling)
     _check_size(R)
     limits = Limits(tol, max_iter or row.max_iter, max_seconds, callback)
     noise, start, level = 1.0, None, 0.0
@@ -240,6 +245,11 @@ def decompose(  # noqa: PLR0913  (the options are the public contract)
         solved = debiased(task, solved)
     del task, R  # room for the results
     return _finish(X, O, scaling, solved, method)
+
+
+def _count(sparse: Any) -> int:
+    lazy = isinstance(sparse, LazyRows)
+    return sparse.count_nonzero() if lazy else int(np.count_nonzero(sparse))
 
 
 def _set(name: str, value: object) -> bool:
@@ -325,7 +335,42 @@ def _rebased(warm: Any, scaling: Scaling, shape: tuple[int, ...]) -> LowRank:
     return warm.scaling.rebase(warm.factors, scaling)
 
 
-def _finish(X: Array, O: Mask, scaling: Scaling, solved: Solved, method: str) -> Decomposition:
+def _dense(X: Any, O: Mask, scaling: Scaling, solved: Solved) -> tuple[Array, Array]:
+    """L and S in the units of X."""
+    L = scaling.undo(solved.low_rank, X.dtype)
+    S = np.empty_like(L)
+    for block in blocks(*X.shape):
+        S[block] = _anomalies(X[block], O[block], L[block], scaling, solved, block)
+    return L, S
+
+
+def _recipe(X: Any, O: Mask, scaling: Scaling, solved: Solved) -> tuple[Any, Any]:
+    """The same of readings that stay where they are: rows when they are taken."""
+    right = (solved.low_rank.right * scaling.scale[:, None]).T
+
+    def field(rows: slice) -> Array:
+        L = solved.low_rank.left[rows] @ right + scaling.center
+        return L.astype(X.dtype, copy=False)
+
+    def anomalies(rows: slice) -> Array:
+        S = _anomalies(X[rows], O[rows], field(rows), scaling, solved, rows)
+        return S.astype(X.dtype, copy=False)
+
+    return LazyRows(X.shape, X.dtype, field), LazyRows(X.shape, X.dtype, anomalies)
+
+
+def _anomalies(  # noqa: PLR0917 - one block of them
+    X: Array, O: Mask, L: Array, scaling: Scaling, solved: Solved, block: slice
+) -> Array:
+    largest = np.finfo(L.dtype).max
+    with np.errstate(over="ignore"):  # 1e308 − (−1e308)
+        E = np.where(O, X - L, 0.0)
+        return solved.split(np.clip(E, -largest, largest), scaling.scale, block)
+
+
+def _finish(
+    X: Array | Stayed, O: Mask, scaling: Scaling, solved: Solved, method: str
+) -> Decomposition:
     """Back to the units of X; warn if a limit was reached."""
     if solved.status is not Status.CONVERGED:
         text = f"{method}: {solved.status} after {len(solved.trace)} iterations, relative gap "
@@ -334,13 +379,7 @@ def _finish(X: Array, O: Mask, scaling: Scaling, solved: Solved, method: str) ->
             ConvergenceWarning,
             stacklevel=3,
         )
-    L = scaling.undo(solved.low_rank, X.dtype)
-    S = np.empty_like(L)
-    largest = np.finfo(X.dtype).max
-    for block in blocks(*X.shape):
-        with np.errstate(over="ignore"):  # 1e308 − (−1e308)
-            E = np.where(O[block], X[block] - L[block], 0.0)
-            S[block] = solved.split(np.clip(E, -largest, largest), scaling.scale, block)
+    L, S = (_recipe if isinstance(X, Stayed) else _dense)(X, O, scaling, solved)
     return Decomposition(
         estimate=L,
         low_rank=L,

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from fieldmend import room
 from fieldmend.core.crew import Alone, Crew, Processes, cores
 from fieldmend.errors import InputError
 from fieldmend.grid import Grid, Origin
@@ -24,7 +25,7 @@ from fieldmend.recovery.condition import Share, recover_condition
 from fieldmend.recovery.keeping import Kept, opened
 from fieldmend.recovery.modelling import Known, still_fitting
 from fieldmend.recovery.storage import Storage
-from fieldmend.recovery.windows import windows
+from fieldmend.recovery.windows import EACH, windows
 from fieldmend.result.options import Options
 from fieldmend.result.recovered import Recovered
 from fieldmend.text import shown
@@ -32,6 +33,7 @@ from fieldmend.text import shown
 WITHOUT_SCORE = ("line", "none", "passed")  # nothing estimated, or by a line anyway
 BUSY = 600_000
 """Entries to be solved from which on other processes are worth their start: some ten seconds."""
+PROCESS = 250_000_000  # bytes of a process before it has readings
 IN_MEMORY = Storage()
 
 Tell = Callable[[str, float], object]
@@ -176,7 +178,16 @@ def crew_for(workers: int | None, grid: Grid, options: Options) -> Alone | Proce
         few = os.environ.get("FIELDMEND_THREADS", "")
         most = int(few) if few.isdigit() and int(few) else cores()
         workers = min(most, cores()) if entries >= BUSY and options.method == "auto" else 1
+        workers = min(workers, _fitting(options.window))
     return Processes(workers) if workers > 1 else Alone()
+
+
+def _fitting(window: int | None) -> int:
+    """Processes that a limit of memory has room for: each takes its window, and what it is of."""
+    memory = room.limit()
+    if memory is None or window is None:
+        return cores()
+    return max(1, (memory - PROCESS) // (PROCESS + EACH * window))
 
 
 def check_workers(workers: int | None) -> None:

@@ -185,7 +185,8 @@ def recover(  # noqa: PLR0913 - the options of the main job, keyword-only
     def tell(name: str, share: float) -> None:
         say(f"recovering {shown(name)}", 0.2 + 0.8 * share)
 
-    crew = crew_for(workers, grid, options)
+    with room.limited(most):
+        crew = crew_for(workers, grid, options)
     try:
         done = recovered(work, storage, crew, tell, None if keep is None else Path(keep))
     finally:

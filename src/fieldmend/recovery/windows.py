@@ -11,7 +11,8 @@ from fieldmend.grid import Array
 
 WINDOW = 12_000_000
 """Entries (slots × nodes) solved together: `ls`, its hold-out included, peaks at 1.5 GB then."""
-EACH = 1000  # bytes that an entry of a window takes while it is solved by `auto`
+EACH = 400  # bytes that an entry of a window takes while it is solved by `auto`; 290 measured
+SHARE = 0.3  # of the memory for one window; several may be worked on at a time
 SMALLEST = 100_000  # entries, however little memory there is
 SHORTEST = 512  # slots, however many nodes there are
 OVERLAP = 8  # a window shares a part of this many with the next
@@ -64,9 +65,9 @@ def fitting(memory: int) -> int:
     Examples
     --------
     >>> fitting(4_000_000_000)
-    2000000
+    3000000
     """
-    return int(np.clip(memory // (2 * EACH), SMALLEST, WINDOW))
+    return int(np.clip(int(SHARE * memory) // EACH, SMALLEST, WINDOW))
 
 
 def windows(slots: int, nodes: int, entries: int | None = None) -> list[Window]:
