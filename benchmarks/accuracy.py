@@ -77,13 +77,15 @@ def _answered(plan: Plan, methods: list[str], *, fresh: bool) -> list[Row]:
 
 
 def _row(cell: Cell, method: str, *, fresh: bool) -> Row:
-    kept = CACHE / f"{cell.name}-{method}.json".replace("/", "_").replace(" ", "_")
+    name = f"{cell.name}-{cell.draw}-{method}.json"
+    kept = CACHE / name.replace("/", "_").replace(" ", "_")
     key = f"{cell.fingerprint} {code(method)}"
     if kept.exists() and not fresh:
         row = json.loads(kept.read_text())
         if row.get("key") == key:
             return dict(row)
-    row = {"cell": cell.name, "method": method, "key": key, **_graded(cell, method)}
+    row = {"cell": cell.name, "draw": cell.draw, "method": method, "key": key}
+    row |= _graded(cell, method)
     print(f"{cell.name}: {method}: {row.get('rmse', row.get('error'))}", flush=True)
     if "error" not in row:
         kept.write_text(json.dumps(row))

@@ -15,7 +15,7 @@ from fieldmend.simulate import CLIMATES, climate_field, low_rank
 Array = NDArray[np.float64]
 BoolArray = NDArray[np.bool_]
 DATA = Path(__file__).parents[1] / ".." / "shared" / "data"
-SLOTS = 500
+SLOTS, LONGER = 500, 600
 # Best 500-slot windows of IntelLab: see the README beside the data.
 INTELLAB = {
     "temperature": "2004-03-06 18:10",
@@ -28,6 +28,9 @@ NDBC = {
     "water": "water_temp_c",
     "wind": "wind_speed_kt",
 }
+MOLENE = {"temperature": "t", "humidity": "u", "wind": "ff", "pressure": "pmer"}
+BRIEF = 800  # slots of faultbench
+REPEATED = 36  # slots in a day of the network whose days repeat
 FAULTBENCH = ("temperature", "light")
 FAULT_SETS = ("random", "malfunction", "bias", "drift", "polydrift", "mixed")
 # Simulated: noise of a reading, in the field's units.
@@ -62,11 +65,21 @@ def sources() -> dict[str, Source]:
         f"simulated {field}": Source(lambda f=field: simulated(f), 288, noise, RANKS[field])
         for field, noise in NOISE.items()
     }
+    out["simulated repeating"] = Source(repeating, REPEATED)
     if available():
         out |= {f"Redwood {c}": Source(lambda c=c: redwood(c)[0], 288) for c in CONDITIONS}
         out |= {f"IntelLab {c}": Source(lambda c=c: intellab(c), 288) for c in INTELLAB}
-        out |= {f"NDBC {v}": Source(lambda v=v: ndbc(v), 24) for v in NDBC}
-        out |= {f"faultbench {a}": Source(lambda a=a: faultbench(a)[0], 288) for a in FAULTBENCH}
+        out |= {f"NDBC {v}": Source(lambda v=v: ndbc(v)[:SLOTS], 24) for v in NDBC}
+        out |= {
+            f"faultbench {a}": Source(lambda a=a: faultbench(a)[0][:BRIEF], 288) for a in FAULTBENCH
+        }
+        out |= {
+            f"Molène {what}": Source(lambda c=c: molene(c)[:SLOTS, ::2], 24)
+            for what, c in MOLENE.items()
+        }
+        out["PM10"] = Source(lambda: pm10()[:, ::2], 7)  # daily: a week is what a day is elsewhere
+        out["nine motes"] = Source(nine_motes, 48)
+        out["four motes"] = Source(four_motes, 8640)
     return out
 
 
@@ -75,10 +88,34 @@ CONDITIONS = ("temperature", "humidity")
 
 @cache
 def simulated(field: str) -> Array:
-    """A field of 500 five-minute slots and 54 nodes, without noise."""
+    """A field of 500 five-minute slots and 30 nodes, without noise."""
     if field == "low_rank":
-        return low_rank(SLOTS, 54, rank=RANKS[field], seed=21)
-    return climate_field(SLOTS, 54, climate=CLIMATES[field], seed=21)
+        return low_rank(SLOTS, 30, rank=RANKS[field], seed=21)
+    return climate_field(SLOTS, 30, climate=CLIMATES[field], seed=21)
+
+
+@cache
+def repeating(nodes: int = 30, days: int = 21) -> Array:
+    """Gates of a network whose days are alike: counts with peaks, workdays and weekends.
+
+    Each gate mixes five courses of a day; what a day is like scales them for all gates, and what a
+    slot is like varies by gate.
+    """
+    rng = np.random.default_rng(31)
+    slot = np.arange(REPEATED)
+    peaks = ((6, 1.5), (24, 2.5), (15, 6.0), (28, 3.0), (18, 30.0))
+    courses = np.stack([np.exp(-0.5 * ((slot - c) / w) ** 2) for c, w in peaks])
+    work = np.exp(0.9 * rng.normal(size=(nodes, len(peaks))))
+    rest = work * np.exp(0.4 * rng.normal(size=work.shape) - np.array([1.5, 1.2, 0.2, 0.3, 0.1]))
+    size = 100 * np.exp(0.8 * rng.normal(size=nodes))
+    out, own = [], np.zeros(nodes)
+    for day in range(days):
+        mix = (rest if day % 7 >= 5 else work) * np.exp(0.12 * rng.normal(size=len(peaks)))
+        for rate in (mix @ courses).T * size:
+            own = 0.6 * own + 0.8 * rng.normal(size=nodes)
+            expected = rate * np.exp(0.08 * own)
+            out.append(expected + np.sqrt(expected + 1.0) * rng.normal(size=nodes))
+    return np.array(out)
 
 
 @cache
@@ -96,7 +133,7 @@ def intellab(condition: str) -> Array:
 
 
 @cache
-def ndbc(variable: str, stations: int = 60) -> Array:
+def ndbc(variable: str, stations: int = 30) -> Array:
     """Every k-th of the stations with at least 90 % of the 744 hours, about `stations` of them."""
     import pandas as pd
 
@@ -151,3 +188,47 @@ def faultbench(attribute: str, fault_set: str = "random") -> tuple[Array, Array,
         for v in ("clean", "value", "label")
     ]
     return tables[0], tables[1], tables[2] > 0
+
+
+def _table(name: str, column: str) -> Array:
+    import pandas as pd
+
+    frame = pd.read_parquet(DATA / f"{name}.parquet", columns=["node", "timestamp", column])
+    table = frame.pivot_table(
+        index="timestamp", columns="node", values=column, observed=True, dropna=False
+    )
+    return table.to_numpy(np.float64)
+
+
+@cache
+def molene(column: str) -> Array:
+    """Stations that have the sensor: at least half of the hours."""
+    grid = _table("molene_radome", column)
+    return grid[:, np.isfinite(grid).mean(axis=0) >= 0.5]
+
+
+@cache
+def pm10() -> Array:
+    """Two years of the stations that were open in them."""
+    grid = _table("pm10_germany_rural", "pm10")[2600 : 2600 + LONGER]
+    return grid[:, np.isfinite(grid).mean(axis=0) >= 0.8]
+
+
+@cache
+def nine_motes() -> Array:
+    """Half-hours of two weeks before the batteries die."""
+    import pandas as pd
+
+    frame = pd.read_parquet(DATA / "intellab_full_9nodes.parquet")
+    slot = frame["timestamp"].dt.floor("30min")
+    table = frame.assign(slot=slot).pivot_table(
+        index="slot", columns="node", values="temperature", aggfunc="median"
+    )
+    every = pd.date_range(table.index.min(), periods=LONGER, freq="30min")
+    return table.reindex(every).to_numpy(np.float64)
+
+
+@cache
+def four_motes() -> Array:
+    """Every tenth second, the event among them."""
+    return _table("suthaharan_multihop", "humidity")[3400:5400:2][:LONGER]

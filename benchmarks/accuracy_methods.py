@@ -9,11 +9,10 @@ from pathlib import Path
 
 import numpy as np
 
+import accuracy_opponents as opponents
 import fieldmend as fm
 from accuracy_cells import Cell
 from accuracy_grade import Answer
-from fieldmend import faults
-from fieldmend.metrics import interpolate
 
 
 @dataclass(frozen=True)
@@ -25,38 +24,10 @@ class Method:
     ours: bool = True
 
 
-def _line(cell: Cell) -> Answer:
-    return Answer(interpolate(cell.readings))
-
-
-def _hampel(cell: Cell, width: int = 7) -> Answer:
-    """The line after a Hampel filter: readings over 3 MADs from the median of 7 are dropped."""
-    X = cell.readings.copy()
-    flags = np.zeros(X.shape, dtype=bool)
-    for n in range(X.shape[1]):
-        place = np.flatnonzero(np.isfinite(X[:, n]))
-        if len(place) < width:
-            continue
-        padded = np.pad(X[place, n], width // 2, mode="reflect")
-        around = np.lib.stride_tricks.sliding_window_view(padded, width)
-        middle = np.median(around, axis=1)
-        mad = 1.4826 * np.median(np.abs(around - middle[:, None]), axis=1)
-        flags[place, n] = np.abs(X[place, n] - middle) > 3 * np.maximum(mad, 1e-9)
-    return Answer(interpolate(np.where(flags, np.nan, X)), flags)
-
-
-def _seasonal(cell: Cell) -> Answer:
-    """The node's last reading at the same time of day; the line where there is none."""
-    out, period = interpolate(cell.readings), cell.slots_a_day
-    known = np.where(np.isfinite(cell.readings), cell.readings, np.nan)
-    for t in range(period, len(out)):
-        empty = np.isnan(known[t])
-        known[t, empty] = known[t - period, empty]
-    return Answer(np.where(np.isnan(known), out, known))
-
-
 def _ours(method: str, **options: object) -> Callable[[Cell], Answer]:
     def run(cell: Cell) -> Answer:
+        if method == "auto":
+            options["period"] = (cell.slots_a_day, 7 * cell.slots_a_day)
         out = fm.decompose(cell.readings, method=method, **options)
         flags = None if method in ("mc", "srmf") else out.sparse != 0
         return Answer(out.estimate, flags, out.lower, out.upper)
@@ -69,35 +40,32 @@ def _oracle(cell: Cell) -> Answer:
     return Answer(out.estimate)
 
 
-def _faults_first(cell: Cell) -> Answer:
-    """As `fm.recover` does it: lasting faults are found and left out, then auto."""
-    slot = 86_400_000_000 // cell.slots_a_day
-    with np.errstate(over="ignore", invalid="ignore"):
-        lasting = faults.persistent(cell.readings, faults.Context(slot=slot))
-    out = fm.decompose(np.where(lasting, np.nan, cell.readings), method="auto")
-    return Answer(out.estimate, lasting | (out.sparse != 0), out.lower, out.upper)
+def _recovered(cell: Cell) -> Answer:
+    """`fm.recover` as a user calls it: all that it does but the printed error."""
+    seconds = 86_400 / cell.slots_a_day
+    grid = fm.Grid.of(cell.readings, start="2020-01-06", slot_seconds=seconds)
+    found = fm.recover(grid, holdout=False).conditions["value"]
+    flags = np.isin(found.flag, (3, 4))
+    return Answer(found.estimate, flags, found.lower, found.upper)
 
 
 def _small(cell: Cell) -> bool:
     return cell.readings.size < 10**6
 
 
-def _lasting(cell: Cell) -> bool:
-    """Are some of its faults longer than a reading?"""
-    return cell.name.endswith(("bursts", "mixed")) or ", its " in cell.name
-
-
+WHOLE = "core", "field", "faults", "quantities", "recovery"  # what decides a recovery
 METHODS = {
-    "line": Method(_line, ours=False),
-    "line (Hampel)": Method(_hampel, _small, ours=False),
-    "seasonal": Method(_seasonal, _small, ours=False),
-    "apg": Method(_ours("apg", max_iter=500), _small),
+    "line": Method(opponents.line, ours=False),
+    "line (Hampel)": Method(opponents.hampel, _small, ours=False),
+    "ridge + line": Method(opponents.ridge, _small, ours=False),
+    "Iterative": Method(opponents.iterative, _small, ours=False),
+    "KNN": Method(opponents.knn, _small, ours=False),
+    "seasonal": Method(opponents.seasonal, _small, ours=False),
     "ls": Method(_ours("ls")),
     "mc": Method(_ours("mc"), _small),
-    "srmf": Method(_ours("srmf", max_iter=200), _small),
     "oracle": Method(_oracle, lambda cell: cell.space is not None),
     "auto": Method(_ours("auto")),
-    "auto (faults first)": Method(_faults_first, _lasting),
+    "recover": Method(_recovered, _small),
 }
 
 
@@ -110,18 +78,12 @@ def warm_up() -> None:
 
 
 def code(method: str) -> str:
-    """Hash of what decides a method's answers: a changed solver's kept cells are not taken.
-
-    The field model decides only what is made with it.
-    """
-    files = [Path(__file__)]
+    """Hash of what decides a method's answers: a changed solver's kept cells are not taken."""
+    files = [Path(__file__), Path(opponents.__file__)]
     if METHODS[method].ours:
         package = Path(fm.__file__).parent
-        files += [package / "decomposition.py", package / "methods.py"]
-        for folder in ("core", "field"):
+        files = [Path(__file__), package / "decomposition.py", package / "methods.py"]
+        folders = {"auto": ("core", "field", "faults"), "recover": WHOLE}.get(method, ("core",))
+        for folder in folders:
             files += sorted((package / folder).rglob("*.py"))
-        if method == "auto (faults first)":
-            files += sorted((package / "faults").rglob("*.py"))
-        if not method.startswith("auto"):
-            files = [file for file in files if file.parent.name != "field"]
     return sha256(b"".join(file.read_bytes() for file in files)).hexdigest()[:12]

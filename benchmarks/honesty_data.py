@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import cache
 
 import numpy as np
 
@@ -50,14 +49,14 @@ def records() -> Iterator[Record]:
         ("t", "temperature", "K"), ("u", "humidity", "%"), ("ff", "wind", "m/s"),
         ("pmer", "pressure", "Pa"),
     ):  # fmt: skip
-        yield _real(f"Molène {what}", name, unit, 24, lambda n=name: molene(n))
-    yield _real("PM10", "pm10", "ug/m3", 1, pm10)
+        yield _real(f"Molène {what}", name, unit, 24, lambda n=name: data.molene(n))
+    yield _real("PM10", "pm10", "ug/m3", 1, data.pm10)
     yield _real(
         "faultbench temperature", "temperature", "°C", 288,
         lambda: data.faultbench("temperature", "mixed")[1][:SLOTS],
     )  # fmt: skip
-    yield _real("nine motes", "temperature", "°C", 48, nine_motes)
-    yield _real("four motes", "humidity", "%", 8640, four_motes)
+    yield _real("nine motes", "temperature", "°C", 48, data.nine_motes)
+    yield _real("four motes", "humidity", "%", 8640, data.four_motes)
 
 
 def _real(name: str, condition: str, unit: str, day: float, get: Callable[[], Array]) -> Record:
@@ -84,47 +83,3 @@ def _low_rank(seed: int) -> Array:
     return low_rank(500, 24, rank=4, seed=seed + 70) + 0.3 * np.random.default_rng(
         seed
     ).standard_normal((500, 24))
-
-
-def _table(name: str, column: str) -> Array:
-    import pandas as pd
-
-    frame = pd.read_parquet(data.DATA / f"{name}.parquet", columns=["node", "timestamp", column])
-    table = frame.pivot_table(
-        index="timestamp", columns="node", values=column, observed=True, dropna=False
-    )
-    return table.to_numpy(np.float64)
-
-
-@cache
-def molene(column: str) -> Array:
-    """Stations that have the sensor: at least half of the hours."""
-    grid = _table("molene_radome", column)
-    return grid[:, np.isfinite(grid).mean(axis=0) >= 0.5]
-
-
-@cache
-def pm10() -> Array:
-    """Two years of the stations that were open in them."""
-    grid = _table("pm10_germany_rural", "pm10")[2600 : 2600 + SLOTS]
-    return grid[:, np.isfinite(grid).mean(axis=0) >= 0.8]
-
-
-@cache
-def nine_motes() -> Array:
-    """Half-hours of two weeks before the batteries die."""
-    import pandas as pd
-
-    frame = pd.read_parquet(data.DATA / "intellab_full_9nodes.parquet")
-    slot = frame["timestamp"].dt.floor("30min")
-    table = frame.assign(slot=slot).pivot_table(
-        index="slot", columns="node", values="temperature", aggfunc="median"
-    )
-    every = pd.date_range(table.index.min(), periods=SLOTS, freq="30min")
-    return table.reindex(every).to_numpy(np.float64)
-
-
-@cache
-def four_motes() -> Array:
-    """Every tenth second, the event among them."""
-    return _table("suthaharan_multihop", "humidity")[3400:5400:2][:SLOTS]

@@ -459,3 +459,27 @@ def test_auto_tells_the_callback_how_far_it_is(net):
     assert all(a.seconds <= b.seconds for a, b in pairwise(rows))
     want = fm.decompose(net.readings, method="auto")
     np.testing.assert_array_equal(out.estimate, want.estimate)
+
+
+def test_auto_leaves_lasting_faults_out_as_recover_does():
+    net = fm.simulate.network(500, 16, field="temperature", sampling=0.8, anomaly_rate=0.0, seed=4)
+    X = net.readings.copy()
+    X[150:330, 5] += np.linspace(0, 12, 180)  # a drift
+    X[300:, 9] = 55.0  # stuck
+    out = fm.decompose(X, method="auto")
+    naive = fm.decompose(X, method="auto", faults=False)
+    grid = fm.Grid.of(X, start="2024-03-04")
+    found = fm.recover(grid, holdout=False).conditions["value"]
+    false = np.isfinite(X) & (X != net.readings)
+    assert "lasting faults left out" in out.choice
+    assert (out.sparse != 0)[false].mean() > 0.7
+    # Both leave the same readings out, so they say the same of what is lost.
+    lost = np.isnan(X)
+    rms = [
+        np.sqrt(((e - net.truth)[lost | false] ** 2).mean())
+        for e in (out.estimate, found.estimate, naive.estimate)
+    ]
+    assert rms[0] < 0.5 * rms[2]
+    assert abs(rms[0] / rms[1] - 1) < 0.15
+    # What is false is told by how much.
+    np.testing.assert_allclose(out.sparse[400, 9], X[400, 9] - out.estimate[400, 9])

@@ -157,7 +157,8 @@ def decompose(  # noqa: PLR0913  (the options are the public contract)
         time, everything estimated, with intervals; ``level=0.9``; ``period=``, in slots, one or
         several: cycles to try, used if hidden readings come out better; ``companions=``, a list
         of other conditions of the same slots and nodes, asked where they were heard if hidden
-        readings come out better, or if ``joint=True``),
+        readings come out better, or if ``joint=True``; lasting faults are looked for first and
+        left out, unless ``faults=False``),
         ``ls`` (fast), ``apg`` (the same problem by the paper's Table III), ``mc`` (matrix
         completion: no anomalies), ``srmf`` (smooth matrix completion; ``factored=True, rank=``
         for Kong et al.'s form), ``oracle`` (``support=`` with ``space=(U, V)`` or ``rank=``; in

@@ -111,7 +111,9 @@ class FieldRecovery(NodeSpace):
         """
         X = self._validated(X, reset=True)
         seed = self._seed()
-        out = decompose(X, method="auto", level=self.level, seed=seed)
+        # What lasts, lasts in slots that follow each other.
+        ordered = bool(self.ordered)
+        out = decompose(X, method="auto", level=self.level, seed=seed, faults=ordered)
         self.decomposition_ = out
         self.estimate_, self.lower_, self.upper_ = out.estimate, out.lower, out.upper
         self.anomalies_, self.gap_, self.choice_ = out.sparse, out.gap, out.choice

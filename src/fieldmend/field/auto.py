@@ -14,14 +14,16 @@ import numpy as np
 
 from fieldmend.core.loop import Iteration, Tell, silent, teller
 from fieldmend.core.prox import Array, Mask
+from fieldmend.field.choosing import choose_course
 from fieldmend.field.company import Companions, worth_asking
-from fieldmend.field.cycles import Course, choose_course, periods
+from fieldmend.field.cycles import Course, periods
 from fieldmend.field.fitted import Applied, FittedField, FittedOn, Known, digest
 from fieldmend.field.fitting import Fit, fit, silences
 from fieldmend.field.holdout import Holdout
 from fieldmend.field.honest import Honest, Together
 from fieldmend.field.jumps import Index
 from fieldmend.field.model import Field, follow, loading_sums, with_loadings
+from fieldmend.field.outages import usual_company
 from fieldmend.field.record import Record, View
 from fieldmend.field.scaling import node_scaling, scaled
 from fieldmend.field.trials import Trial
@@ -92,11 +94,14 @@ def learn(
     if asked:
         view = replace(view, course=choose_course(record.data(sample), asked, len(X), seed))
         record = replace(record, view=view)
-    fitted = fit(record.data(sample), seed, tell)
+    # A course that is off already has no second part to play.
+    taken = view.course is not None and view.course.values.any()
+    fitted = fit(record.data(sample), seed, tell, () if taken else asked)
     trial = Trial.pooled(fitted.trials)
-    later = Honest.of_other_slots(trial, level)
+    routine = _usual(fitted)
+    later = Honest.of_other_slots(trial, level, routine)
     # Of a long record most slots are others than those fitted to.
-    honest = Honest.learnt(trial, level) if len(sample) == len(X) else later
+    honest = Honest.learnt(trial, level, routine=routine) if len(sample) == len(X) else later
     together = None
     if fitted.joint is not None and np.isfinite(trial.joint).sum() >= _ASKED:
         together = Together.learnt(trial, honest, level, better=np.inf if joint else _BETTER)
@@ -115,14 +120,16 @@ def learn(
         fitted_on=FittedOn(len(X), int(observed.sum()), digest(X, observed)),
         joint=None if together is None else fitted.joint,
         together=together,
+        routine=None if fitted.routine is None else fitted.routine.kept(),
+        company=usual_company(fitted.clean.used),
     )
-    return Learnt(model, known, _reported(fitted.trials, view, level), fitted)
+    return Learnt(model, known, _reported(fitted, view, level), fitted)
 
 
 def for_days_to_come(learnt: Learnt, seed: int) -> FittedField:
     """The model, with what one more hold-out says: other days may have gaps that these had not."""
     trials = [*learnt.fitted.trials, silences(learnt.fitted, seed)]
-    later = Honest.of_other_slots(Trial.pooled(trials), learnt.model.level)
+    later = Honest.of_other_slots(Trial.pooled(trials), learnt.model.level, _usual(learnt.fitted))
     return replace(learnt.model, later=later)
 
 
@@ -156,7 +163,8 @@ def _refined(record: Record, fitted: Fit, tell: Tell) -> tuple[Field, list[Known
     field = fitted.field
     if len(plan) == 1 and slots == len(record.X):
         false = record.data(plan[0].slots).used & ~fitted.clean.used
-        return field, [Known(np.packbits(false), field.factors, settled=True)]
+        routine = None if fitted.routine is None else fitted.routine.field.factors
+        return field, [Known(np.packbits(false), field.factors, settled=True, routine=routine)]
     if not worth_refining(slots, len(record.X)):
         return field, None
     known, sums = [], None
@@ -173,14 +181,20 @@ def _refined(record: Record, fitted: Fit, tell: Tell) -> tuple[Field, list[Known
     return with_loadings(field, sums), known
 
 
-def _reported(trials: list[Trial], view: View, level: float) -> Holdout:
+def _usual(fitted: Fit) -> float:
+    """Weight of the usual course where the network is silent, before outages say anything."""
+    return 0.0 if fitted.routine is None else fitted.routine.usual
+
+
+def _reported(fitted: Fit, view: View, level: float) -> Holdout:
     """The hold-outs in the units of the readings, each judged by what the others taught."""
+    trials = fitted.trials
     means, halves = [], []
     for k, own in enumerate(trials):
         others = [t for i, t in enumerate(trials) if i != k] or [own]
-        honest = Honest.learnt(Trial.pooled(others), level)
-        means.append(honest.mix(own.model, own.common, own.line, own.second, own.remote))
-        halves.append(own.sd * honest.calibration.at(own.remote))
+        honest = Honest.learnt(Trial.pooled(others), level, routine=_usual(fitted))
+        means.append(honest.of(own))
+        halves.append(own.sd * honest.factor(own.remote, own.outage >= 0))
     every, mean, half = Trial.pooled(trials), np.concatenate(means), np.concatenate(halves)
     scale, centre = view.sign * view.scaling.scale[every.node], view.scaling.center[every.node]
     half *= view.sign
@@ -223,4 +237,7 @@ def _choice(fitted: Fit, honest: Honest, course: Course | None) -> str:
             words.append(f"leans to the {what} by up to {100 * weight:.0f} %")
     if course is not None:
         words.append(course.said)
+    if honest.apart is not None and honest.apart.to_routine is not None:
+        weight = 100 * float(honest.apart.to_routine.weight.max())
+        words.append(f"the usual course counts up to {weight:.0f} % where the network is silent")
     return ", ".join(words)

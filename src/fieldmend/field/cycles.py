@@ -7,24 +7,18 @@ model is fitted to the rest, and the course is put back.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from fieldmend.core.prox import Array, Mask
-from fieldmend.field.fitting import quick_field
-from fieldmend.field.holdout import draw_hidden, runs_of
 from fieldmend.field.jumps import Index
-from fieldmend.field.model import Data, estimate
+from fieldmend.field.model import Data
 from fieldmend.field.scaling import single
 
-_CYCLES = 3  # of a period that a record must hold
-_LONG = 12  # a gap is long from a twelfth of the period on: two hours of a day
-_WORTH = 0.01, 0.2  # lost entries of all, and long gaps of the lost, that make a trial worth it
-_HIDDEN = 0.1
-_BETTER = 0.97  # the error on hidden readings has to fall by this factor
+CYCLES = 3  # of a period that a record must hold
 _CLIP = 5.0  # scaled readings further off than this count as this far
 _DAY, _FEWEST = 86_400_000_000, 4  # a day in microseconds; slots that it must have
 _SMOOTH = 48  # the course is smoothed over this part of the period
@@ -61,37 +55,6 @@ def usual_periods(slot: int) -> tuple[int, ...]:
     return (day, 7 * day) if day >= _FEWEST else ()
 
 
-def choose_course(data: Data, asked: list[int], slots: int, seed: int) -> Course | None:
-    """The course that lowers the error on hidden readings; None if no trial was worth it.
-
-    A course of zeros carries the sentence that it was tried in vain.
-    """
-    lengths = [n for n in asked if slots >= _CYCLES * n and _worth_it(data, n)]
-    if not lengths:
-        return None
-    rng = np.random.default_rng([seed, 7])
-    hidden = draw_hidden(data.used, ~data.used, _HIDDEN, rng)
-    rest = data.using(data.used & ~hidden)
-    if not hidden.any() or not rest.used.any():
-        return None
-    plain = _error(data, hidden, lambda: estimate_of(rest, seed))
-    found = []
-    for length in lengths:
-        values = course_of(rest, length)
-
-        def cyclic(values: Array = values) -> Array:
-            course = Course(values, "")
-            return estimate_of(without(rest, course), seed) + course.at(rest.slots)
-
-        found.append((_error(data, hidden, cyclic), length))
-    error, length = min(found)
-    change = 100 * (error / plain - 1) if plain > 0 else 0.0
-    said = f"a cycle of {length} slots changed the error on hidden readings by {change:+.0f} %: "
-    if error < _BETTER * plain:
-        return Course(course_of(data, length), said + "used")
-    return Course(np.zeros((len(data.used), 1)), said + "not used")
-
-
 def course_of(data: Data, length: int) -> Array:
     """Mean of each node at each phase, about its own mean, held back where it was seen rarely."""
     phase = data.slots % length
@@ -109,25 +72,58 @@ def course_of(data: Data, length: int) -> Array:
     return single(smooth)
 
 
+def long_enough(lengths: Iterable[int], slots: Index) -> list[int]:
+    """The periods of which these slots hold enough, each a multiple of the one before."""
+    span, out = int(slots[-1] - slots[0]) + 1, list[int]()
+    for length in sorted(lengths):
+        if span >= CYCLES * length and all(length % n == 0 and length > n for n in out):
+            out.append(length)
+    return out
+
+
+def layered_course(data: Data, lengths: Iterable[int]) -> tuple[Course, float]:
+    """The course of the day, then how days of the week differ from it, each held back by doubt.
+
+    A mean at a phase is noise as far as the days differ there: what is kept of all phases of a node
+    is the share of their spread that this does not explain. `lengths` rise, each a multiple of the
+    one before. Beside the course that share over all nodes, for the first of them.
+    """
+    rest, total = np.clip(data.readings, -_CLIP, _CLIP), np.zeros((len(data.readings), 1))
+    believed = list[float]()
+    for length in lengths:
+        means, noise, spread = _phase_means(rest, data.used, data.slots % length, length)
+        kept = _share(noise, spread)
+        believed.append(float(_share(noise.sum(), spread.sum())))
+        layer = kept[:, None] * means
+        total = np.tile(total, length // total.shape[1]) + layer
+        rest = rest - layer[:, data.slots % length]
+    return Course(single(total), ""), believed[0]
+
+
+def _share(noise: Array, spread: Array) -> Array:
+    out: Array = np.clip(1.0 - noise / np.maximum(spread, 1e-300), 0.0, 1.0)
+    return out
+
+
+def _phase_means(
+    values: Array, used: Mask, phase: Index, length: int
+) -> tuple[Array, Array, Array]:
+    """Each node's mean at each phase, about its own; of these: variance by chance, mean square."""
+    out, noise, spread = np.zeros((len(values), length)), *np.zeros((2, len(values)))
+    for n, seen in enumerate(used):
+        if not seen.any():
+            continue
+        at, own = phase[seen], values[n, seen] - values[n, seen].mean()
+        count = np.bincount(at, minlength=length)
+        there = count > 0
+        out[n] = np.bincount(at, own, minlength=length) / np.maximum(count, 1)
+        free = max(len(own) - int(there.sum()), 1)
+        noise[n] = float(((own - out[n][at]) ** 2).sum()) / free * (1.0 / count[there]).mean()
+        spread[n] = float((out[n][there] ** 2).mean())
+    return out, noise, spread
+
+
 def without(data: Data, course: Course) -> Data:
     """The readings with the course taken off."""
     rest = np.where(data.used, data.readings - course.at(data.slots), 0.0)
     return replace(data, readings=rest)
-
-
-def estimate_of(data: Data, seed: int) -> Array:
-    """The field at every entry, nodes × slots."""
-    return estimate(quick_field(data, seed), data)[0]
-
-
-def _worth_it(data: Data, length: int) -> bool:
-    lost = runs_of(~data.used)[1]
-    total = int(lost.sum())
-    long = int(lost[lost >= max(length // _LONG, 2)].sum())
-    return total >= _WORTH[0] * data.used.size and long >= _WORTH[1] * total
-
-
-def _error(data: Data, hidden: Mask, guess: Callable[[], Array]) -> float:
-    """Root mean square error on hidden readings, the worst twentieth left out."""
-    square = np.sort((data.readings - guess())[hidden] ** 2)
-    return float(np.sqrt(square[: max(1, int(0.95 * square.size))].mean()))

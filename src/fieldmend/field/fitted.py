@@ -17,9 +17,11 @@ from fieldmend.core.problem import LowRank, Scaling
 from fieldmend.core.prox import Array, Mask
 from fieldmend.field.company import Companions
 from fieldmend.field.holdout import Calibration, distances, remoteness
-from fieldmend.field.honest import Bounds, Honest, Together
+from fieldmend.field.honest import Bounds, Honest, Said, Together
 from fieldmend.field.model import Data, Field, estimate, follow
+from fieldmend.field.outages import silent_slots
 from fieldmend.field.record import Record, View
+from fieldmend.field.routine import Routine
 from fieldmend.field.screens import Screen
 from fieldmend.field.second import Second
 from fieldmend.field.windows import Window, windows
@@ -90,6 +92,7 @@ class Known:
     false: NDArray[np.uint8]  # packed bits, nodes × slots
     factors: Array
     settled: bool
+    routine: Array | None = None  # factors beside the usual course
 
 
 @dataclass(frozen=True)
@@ -112,6 +115,8 @@ class FittedField:
     unheard: tuple[int, ...] = ()  # columns without a reading when it was fitted
     joint: Second | None = None  # with other conditions: in the fitted record only
     together: Together | None = None
+    routine: Routine | None = None  # by the usual course, for slots without company
+    company: float = 0.0  # nodes heard in a usual slot; 0: nothing is known of it
 
     @property
     def nodes(self) -> int:
@@ -160,18 +165,18 @@ class FittedField:
         honest = self.honest if own else self.later
         record = Record.of(X, observed, self.view, first, companions)
         out = _Output(record)
-        for window, now, clean in self._followed(record, known):
-            out.add(window, now, clean, *self.estimated(now, clean, honest))
+        for window, now, clean, routine in self._followed(record, known):
+            out.add(window, now, clean, *self.estimated(now, clean, honest, routine))
             tell(self.rank)
         return out.finished(self)
 
     def _followed(
         self, record: Record, known: list[Known] | None
-    ) -> Iterator[tuple[Window, Field, Data]]:
+    ) -> Iterator[tuple[Window, Field, Data, Array | None]]:
         """Each window with its factors and without its false readings."""
         for k, window in enumerate(windows(*record.X.shape)):
-            data = record.data(window.slots)
-            yield window, *self.window(data, None if known is None else known[k])
+            data, own = record.data(window.slots), None if known is None else known[k]
+            yield window, *self.window(data, own), None if own is None else own.routine
 
     def window(self, data: Data, known: Known | None = None) -> tuple[Field, Data]:
         """The factors of one stretch of slots, and its readings without the false ones."""
@@ -186,16 +191,26 @@ class FittedField:
             now = follow(now, clean, tol=3e-3, most=10)
         return now, clean
 
-    def estimated(self, now: Field, clean: Data, honest: Honest) -> Bounds:
-        """The estimates of one stretch, nodes × slots, scaled, and half their intervals."""
+    def estimated(
+        self, now: Field, clean: Data, honest: Honest, beside: Array | None = None
+    ) -> Bounds:
+        """The estimates of one stretch, nodes × slots, scaled, and half their intervals.
+
+        `beside` are factors beside the usual course, where they are known.
+        """
         model, variance = estimate(now, clean)
         remote = remoteness(*distances(clean.used, clean.slots))
         line = lines(clean.readings, clean.used)
         second = np.full(model.shape, np.nan)
         if self.second is not None:
             second = _untold(self.second.estimate(model, clean), clean)
-        mean, sd = honest.mix(model, now.common(), line, second, remote), np.sqrt(variance)
-        half = sd * honest.calibration.at(remote)
+        silent = silent_slots(clean.used, self.company) & ~clean.used
+        routine = None
+        if self.routine is not None and honest.apart is not None and silent.any():
+            routine = self.routine.estimate(clean, beside)
+        said = Said(model, now.common(), line, second, remote, silent, routine)
+        mean, sd = honest.mix(said), np.sqrt(variance)
+        half = sd * honest.factor(remote, silent)
         if self.joint is None or self.together is None or clean.company is None:
             return mean, half
         joint = _untold(self.joint.estimate(model, clean), clean)

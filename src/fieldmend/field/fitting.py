@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -20,6 +21,8 @@ from fieldmend.field.model import (
     start_field,
     update_factors,
 )
+from fieldmend.field.paying import paying
+from fieldmend.field.routine import Routine
 from fieldmend.field.screens import DistanceScreen, JumpScreen, Screen
 from fieldmend.field.second import Second, second_look
 from fieldmend.field.trials import Trial, forgetful, judged, refitted
@@ -38,13 +41,17 @@ class Fit:
     clean: Data
     second: Second | None
     joint: Second | None  # with other conditions, where they are asked
+    routine: Routine | None  # by the usual course, where the network falls silent
     trials: list[Trial]
     screen: Screen
     start: str
 
 
-def fit(data: Data, seed: int, tell: Tell) -> Fit:
-    """Fit the field model; where slots say little of each other, also from the other start."""
+def fit(data: Data, seed: int, tell: Tell, lengths: Sequence[int] = ()) -> Fit:
+    """Fit the field model; where slots say little of each other, also from the other start.
+
+    `lengths` are periods whose course may count where the network is silent.
+    """
     rng = np.random.default_rng(seed)
     false, field, screen = _screened(data, rng, tell)
     clean = data.using(data.used & ~false)
@@ -69,8 +76,9 @@ def fit(data: Data, seed: int, tell: Tell) -> Fit:
     mean = estimate(field, clean)[0]
     second = second_look(mean, clean)
     joint = None if clean.company is None else second_look(mean, clean, joint=True)
-    trials = _trials(field, clean, rng, tell, looks=(second, joint))
-    return Fit(field, clean, second, joint, trials, screen, start)
+    routine = Routine.learnt(field, clean, lengths, np.random.default_rng([seed, 13]))
+    trials = _trials(field, clean, rng, tell, looks=(second, joint), routine=routine)
+    return Fit(field, clean, second, joint, routine, trials, screen, start)
 
 
 def quick_field(data: Data, seed: int) -> Field:
@@ -86,7 +94,9 @@ def _screened(data: Data, rng: np.random.Generator, tell: Tell) -> tuple[Mask, F
     for rank in _RANKS[:-1]:
         field = improve(grow(field, clean, _allowed(rank, data)), clean, rng, rounds=2)
         tell(field.rank)
-    false, second = learn(second_channels(data, field.common()), data.used, data.slots)
+    channels = second_channels(data, field.common())
+    second = learn(channels, data.used, data.slots)[1]
+    false, second = paying(second, channels, data, field)
     return false, field, JumpScreen(first, second)
 
 
@@ -118,6 +128,7 @@ def _trials(
     tell: Tell,
     *,
     looks: tuple[Second | None, Second | None],
+    routine: Routine | None,
 ) -> list[Trial]:
     """Hold-outs with the nodes' parts as they stay: errors and standard deviations fit together."""
     out = []
@@ -125,7 +136,8 @@ def _trials(
         hidden = draw_hidden(clean.used, ~clean.used, _SHARE, rng)
         rest = clean.using(clean.used & ~hidden)
         again = refitted(field, clean, rest, rng)
-        out.append(judged(again, rest, clean, hidden, looks=looks))
+        usual = None if routine is None else routine.again(clean, rest)
+        out.append(judged(again, rest, clean, hidden, looks=looks, routine=usual))
         tell(field.rank)
     return out
 
@@ -137,7 +149,9 @@ def silences(fitted: Fit, seed: int) -> Trial:
     hidden[(clean.used & ~hidden).sum(axis=1) < 2] = False
     rest = clean.using(clean.used & ~hidden)
     again = refitted(fitted.field, clean, rest, rng)
-    return judged(again, rest, clean, hidden, looks=(fitted.second, fitted.joint))
+    routine = None if fitted.routine is None else fitted.routine.again(clean, rest)
+    looks = fitted.second, fitted.joint
+    return judged(again, rest, clean, hidden, looks=looks, routine=routine)
 
 
 def _error(trial: Trial) -> float:

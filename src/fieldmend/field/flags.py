@@ -26,6 +26,7 @@ _PER_READING = 0.1
 _ODD = 2.0  # a jump this much less likely than none is a candidate
 _RATES = (0.01, 0.001)  # of single false readings and of longer segments, to start from
 _ROUNDS = 3
+NEVER = 1e9  # evidence that nothing has
 
 
 @dataclass(frozen=True)
@@ -42,12 +43,32 @@ class Rule:
 
     laws: tuple[JumpLaw, ...]
     rates: tuple[float, float]
+    more: tuple[float, float] = (0.0, 0.0)  # evidence that single ones and longer segments need
 
     def apply(self, channels: tuple[Channel, ...], used: Mask, slots: Index) -> Mask:
         """Readings (among the used) that every channel calls false."""
+        return self.segments(channels, used, slots).mask(used)
+
+    def segments(self, channels: tuple[Channel, ...], used: Mask, slots: Index) -> Segments:
+        """The false segments."""
         at = Readings.where(used, slots)
-        start, length, _ = _View(channels, used, at, self.laws).segments(self.rates)
-        return _placed(~_outside(start, length, len(at.node)), used)
+        start, length, score = _View(channels, used, at, self.laws).segments(self.rates)
+        kept = score > np.where(length == 1, *self.more)
+        return Segments(at, start[kept], length[kept], score[kept])
+
+
+@dataclass(frozen=True)
+class Segments:
+    """Segments of readings held to be false: first reading, length, evidence beyond the needed."""
+
+    at: Readings
+    start: Index
+    length: Index
+    score: Array
+
+    def mask(self, used: Mask) -> Mask:
+        """Their readings among the used ones, nodes × slots."""
+        return _placed(~_outside(self.start, self.length, len(self.at.node)), used)
 
 
 def learn(channels: tuple[Channel, ...], used: Mask, slots: Index) -> tuple[Mask, Rule]:

@@ -154,8 +154,13 @@ class Calibration:
 _BINS, _PER_BIN = 16, 150
 
 
-def calibrate(z: Array, remote: Array, run: Index, level: float) -> Calibration:
+def calibrate(
+    z: Array, remote: Array, run: Index, level: float, *, together: bool = False
+) -> Calibration:
     """Split conformal: quantiles of |error|/sd of hidden readings, in bins of remoteness.
+
+    Readings hidden in one run count as one witness; if they are only partly right or wrong
+    `together`, as those of many nodes in one outage, as so many as their agreement says.
 
     Anomalies that nobody flagged are among the hidden and widen the intervals; leaving out the
     largest errors would leave out the estimate's own mistakes too.
@@ -167,14 +172,26 @@ def calibrate(z: Array, remote: Array, run: Index, level: float) -> Calibration:
     bins = int(np.clip(z.size // _PER_BIN, 1, _BINS))
     parts = np.array_split(np.arange(z.size), bins)
     centres = np.array([log_remote[p].mean() for p in parts])
-    factor = np.array([_upper_quantile(z[p], run[p], level) for p in parts])
+    count = _agreed if together else _counted
+    factor = np.array([_upper_quantile(z[p], count(z[p], run[p], level), level) for p in parts])
     return Calibration(centres, factor)
 
 
-def _upper_quantile(z: Array, run: Index, level: float) -> float:
-    """The conformal order statistic; readings hidden in one run count as one witness."""
-    witnesses = len(np.unique(run))
+def _upper_quantile(z: Array, witnesses: float, level: float) -> float:
+    """The conformal order statistic."""
     share = level * (1.0 + 1.0 / witnesses)
     if share > 1.0:
         return float(z.max()) * 1.1
     return float(np.quantile(z, share, method="higher"))
+
+
+def _counted(z: Array, run: Index, level: float) -> float:
+    return float(len(np.unique(run)))
+
+
+def _agreed(z: Array, run: Index, level: float) -> float:
+    """How many independent readings would leave the share beyond the quantile as uncertain."""
+    beyond = (z > np.quantile(z, level)) - (1.0 - level)
+    by_run = np.bincount(np.unique(run, return_inverse=True)[1], beyond)
+    alone = level * (1.0 - level) * z.size**2 / max(float((by_run**2).sum()), 1e-300)
+    return min(max(alone, _counted(z, run, level)), float(z.size))

@@ -6,13 +6,28 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from fieldmend.core.prox import Array
+from fieldmend.core.prox import Array, Mask
 from fieldmend.field.holdout import Calibration, calibrate
 from fieldmend.field.lean import Lean, choose_lean, stack
 from fieldmend.field.trials import Trial
 
+_OUTAGES, _FEW = 4, 60  # silences of the network, and readings hidden there, to learn from
+
 Bounds = tuple[Array, Array]
 """Estimates, and half their intervals."""
+
+
+@dataclass(frozen=True)
+class Said:
+    """All that is said of entries, scaled; NaN where one of them says nothing."""
+
+    model: Array
+    common: Array
+    line: Array
+    second: Array
+    remote: Array
+    silent: Mask  # the entries, or their slots
+    routine: Array | None = None
 
 
 @dataclass(frozen=True)
@@ -23,39 +38,84 @@ class Honest:
     to_line: Lean
     to_second: Lean
     calibration: Calibration
+    to_routine: Lean | None = None
+    apart: Honest | None = None  # the same where most of the network is silent
 
     @classmethod
-    def learnt(cls, trial: Trial, level: float, usual: float = 0.5) -> Honest:
+    def learnt(cls, trial: Trial, level: float, usual: float = 0.5, routine: float = 0.0) -> Honest:
         """From hidden readings, with intervals that hold `level` of them.
 
-        `usual` is the weight of the second look as long as they say nothing of it.
+        `usual` is the weight of the second look as long as they say nothing of it, `routine` that
+        of the usual course in slots without company. What holds in
+        slots without company is learnt apart, from readings that were hidden in such.
         """
+        silent = trial.outage >= 0
+        outages, company = len(np.unique(trial.outage[silent])), int((~silent).sum())
+        if outages < _OUTAGES or min(int(silent.sum()), company) < _FEW:
+            return cls._learnt(trial, level, usual)
+        apart = cls._alone(trial.kept(silent), level, usual, routine)
+        return replace(cls._learnt(trial.kept(~silent), level, usual), apart=apart)
+
+    @classmethod
+    def _alone(cls, trial: Trial, level: float, usual: float, routine: float) -> Honest:
+        """Of hidden readings without company: one outage is one witness."""
+        truth, remote, outage = trial.truth, trial.remote, trial.outage
+        to_common = choose_lean(truth, trial.model, trial.common, remote, outage)
+        model = to_common.mix(trial.model, trial.common, remote)
+        to_line = choose_lean(truth, model, trial.line, remote, outage)
+        first = to_line.mix(model, trial.line, remote)
+        to_second = stack(truth, first, trial.second, remote, usual=usual, outage=outage)
+        mean = to_second.mix(first, trial.second, remote)
+        to_routine = None
+        if np.isfinite(trial.routine).any():
+            to_routine = stack(truth, mean, trial.routine, remote, usual=routine, outage=outage)
+            mean = to_routine.mix(mean, trial.routine, remote)
+        z = np.abs(truth - mean) / trial.sd
+        calibration = calibrate(z, remote, outage, level, together=True)
+        return cls(to_common, to_line, to_second, calibration, to_routine)
+
+    @classmethod
+    def _learnt(cls, trial: Trial, level: float, usual: float) -> Honest:
         truth, remote, run = trial.truth, trial.remote, trial.run
         to_common = choose_lean(truth, trial.model, trial.common, remote, run)
         model = to_common.mix(trial.model, trial.common, remote)
         to_line = choose_lean(truth, model, trial.line, remote, run)
         first = to_line.mix(model, trial.line, remote)
-        to_second = stack(truth, first, trial.second, remote, usual)
+        to_second = stack(truth, first, trial.second, remote, usual=usual)
         z = np.abs(truth - to_second.mix(first, trial.second, remote)) / trial.sd
         return cls(to_common, to_line, to_second, calibrate(z, remote, run, level))
 
     @classmethod
-    def of_other_slots(cls, trial: Trial, level: float) -> Honest:
+    def of_other_slots(cls, trial: Trial, level: float, routine: float = 0.0) -> Honest:
         """The same for slots that the model is not fitted to.
 
         Of the second look nothing is believed there but what it showed in slots it had not seen.
         """
-        return cls.learnt(replace(trial, second=trial.later), level, usual=0.0)
+        return cls.learnt(replace(trial, second=trial.later), level, usual=0.0, routine=routine)
 
-    def mix(self, model: Array, common: Array, line: Array, second: Array, remote: Array) -> Array:
-        """The estimate from all that is said of an entry."""
-        mean = self.to_common.mix(model, common, remote)
-        mean = self.to_line.mix(mean, line, remote)
-        return self.to_second.mix(mean, second, remote)
+    def mix(self, said: Said) -> Array:
+        """The estimate from all that is said of entries."""
+        mean = self.to_common.mix(said.model, said.common, said.remote)
+        mean = self.to_line.mix(mean, said.line, said.remote)
+        mean = self.to_second.mix(mean, said.second, said.remote)
+        if self.to_routine is not None and said.routine is not None:
+            mean = self.to_routine.mix(mean, said.routine, said.remote)
+        if self.apart is None or not said.silent.any():
+            return mean
+        out: Array = np.where(said.silent, self.apart.mix(said), mean)
+        return out
+
+    def factor(self, remote: Array, silent: Mask) -> Array:
+        """How many standard deviations hold the level."""
+        out = self.calibration.at(remote)
+        if self.apart is None or not silent.any():
+            return out
+        return np.where(silent, self.apart.calibration.at(remote), out)
 
     def of(self, trial: Trial) -> Array:
         """The estimates of hidden readings."""
-        return self.mix(trial.model, trial.common, trial.line, trial.second, trial.remote)
+        said = trial.model, trial.common, trial.line, trial.second, trial.remote
+        return self.mix(Said(*said, trial.outage >= 0, trial.routine))
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fieldmend.core.prox import Array
+from fieldmend.core.prox import Array, Mask
 from fieldmend.field.jumps import Index
 
 _EDGES = (0.75, 2.0, 8.0, 30.0)  # of remoteness
@@ -52,35 +52,52 @@ def choose_lean(truth: Array, model: Array, simple: Array, remote: Array, run: I
     return Lean(weight)
 
 
-def stack(truth: Array, model: Array, other: Array, remote: Array, usual: float = 0.5) -> Lean:
+def stack(
+    truth: Array,
+    model: Array,
+    other: Array,
+    remote: Array,
+    *,
+    usual: float = 0.5,
+    outage: Index | None = None,
+) -> Lean:
     """Weights of a second estimate of the same standing as the first, per class of remoteness.
 
     Of two good estimates with errors of their own, some of each is better than either, so the
     usual weight is half and half until hidden readings say otherwise: first all of them together,
-    then those of each class. Neighbours in a long gap say nearly the same: they are few witnesses.
+    then those of each class. Neighbours in a long gap say nearly the same: they are few witnesses;
+    where the whole network was silent, `outage` numbers them: each is one.
     """
     there = np.isfinite(other)
     error, towards = (truth - model)[there], (other - model)[there]
     remote, group = remote[there], np.searchsorted(_EDGES, remote[there])
-    usual = _shrunk(error, towards, remote, usual)
-    classes = (group == k for k in range(len(_EDGES) + 1))
-    weight = [_shrunk(error[own], towards[own], remote[own], usual) for own in classes]
+    number = None if outage is None else outage[there]
+
+    def shrunk(own: Mask, usual: float) -> float:
+        if number is None:
+            witnesses = own.sum() / max(1.0, _APART * float(np.median(remote[own])))
+        else:
+            witnesses = float(len(np.unique(number[own])))
+        return _shrunk(error[own], towards[own], witnesses, usual)
+
+    every = np.ones(len(error), dtype=np.bool_)
+    usual = shrunk(every, usual) if error.size >= _TOLD else usual
+    classes = (group == k for k in range(CLASSES))
+    weight = [shrunk(own, usual) if own.sum() >= _TOLD else usual for own in classes]
     return Lean(np.array(weight))
 
 
-def _shrunk(error: Array, towards: Array, remote: Array, usual: float) -> float:
+def _shrunk(error: Array, towards: Array, witnesses: float, usual: float) -> float:
     """The least-squares weight, drawn to the usual one as far as witnesses are few.
 
     And not where one of the two errs far less than they differ: then few witnesses are enough.
     """
-    if error.size < _TOLD:
-        return usual
     bound = 4.0 * float(np.quantile(np.maximum(np.abs(error), np.abs(error - towards)), 0.95))
     error, towards = np.clip(error, -bound, bound), np.clip(towards, -bound, bound)
     curve = float(towards @ towards)
     if curve <= 0:
         return usual
-    prior = _PRIOR * max(1.0, _APART * float(np.median(remote))) / error.size
+    prior = _PRIOR / witnesses
     less = min(float(error @ error), float(((error - towards) ** 2).sum()))
     prior *= min(1.0, less / curve)
     best = (float(error @ towards) / curve + prior * usual) / (1.0 + prior)

@@ -7,8 +7,8 @@ but none that breaks the functions that apply it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, fields
+from collections.abc import Mapping
+from dataclasses import fields
 from typing import Any
 
 import numpy as np
@@ -19,12 +19,14 @@ from fieldmend.field.chains import NodeModel
 from fieldmend.field.cycles import Course
 from fieldmend.field.fitted import FittedField, FittedOn, Live
 from fieldmend.field.flags import Rule
+from fieldmend.field.given import Given
 from fieldmend.field.holdout import Calibration
 from fieldmend.field.honest import Honest
 from fieldmend.field.jumps import JumpLaw
 from fieldmend.field.lean import CLASSES, Lean
 from fieldmend.field.model import Field
 from fieldmend.field.record import View
+from fieldmend.field.routine import Routine
 from fieldmend.field.screens import DistanceScreen, JumpScreen, Screen
 from fieldmend.field.second import LAGS, LIKE, Second
 
@@ -89,13 +91,7 @@ def pack(part: FittedField) -> tuple[dict[str, Any], dict[str, Array]]:
         "own_noise": field.nodes.noise,
     }
     for name, honest in ("here", part.honest), ("later", part.later):
-        arrays |= {
-            f"{name}_to_common": honest.to_common.weight,
-            f"{name}_to_line": honest.to_line.weight,
-            f"{name}_to_second": honest.to_second.weight,
-            f"{name}_calibration_centres": honest.calibration.centres,
-            f"{name}_calibration_factor": honest.calibration.factor,
-        }
+        arrays |= _pack_honest(name, honest)
     words: dict[str, Any] = {
         "unit": part.unit,
         "quantity": part.quantity,
@@ -104,11 +100,16 @@ def pack(part: FittedField) -> tuple[dict[str, Any], dict[str, Array]]:
         "start": part.start,
         "sign": view.sign,
         "rank": field.rank,
+        "company": part.company,
         "fitted_on": {f.name: getattr(part.fitted_on, f.name) for f in fields(FittedOn)},
         "screen": _pack_screen(part.screen, arrays),
     }
     if part.second is not None:
         arrays |= _pack_second(part.second)
+    if part.routine is not None:
+        arrays |= _pack_routine(part.routine)
+        words["routine"] = list(part.routine.lengths)
+        words["routine_believed"] = part.routine.believed
     if part.unheard:
         words["unheard"] = list(part.unheard)
     if view.course is not None:
@@ -118,6 +119,32 @@ def pack(part: FittedField) -> tuple[dict[str, Any], dict[str, Array]]:
         arrays["live_centres"] = part.live.calibration.centres
         arrays["live_factor"] = part.live.calibration.factor
     return words, arrays
+
+
+def _pack_honest(name: str, honest: Honest) -> dict[str, Array]:
+    arrays = {
+        f"{name}_to_common": honest.to_common.weight,
+        f"{name}_to_line": honest.to_line.weight,
+        f"{name}_to_second": honest.to_second.weight,
+        f"{name}_calibration_centres": honest.calibration.centres,
+        f"{name}_calibration_factor": honest.calibration.factor,
+    }
+    if honest.to_routine is not None:
+        arrays[f"{name}_to_routine"] = honest.to_routine.weight
+    return arrays if honest.apart is None else arrays | _pack_honest(f"{name}_apart", honest.apart)
+
+
+def _pack_routine(routine: Routine) -> dict[str, Array]:
+    field = routine.field
+    return {
+        "routine_course": routine.course.values,
+        "routine_level": field.level,
+        "routine_loadings": field.loadings,
+        "routine_phi": field.phi,
+        "routine_own_phi": field.nodes.phi,
+        "routine_own_innovation": field.nodes.innovation,
+        "routine_own_noise": field.nodes.noise,
+    }
 
 
 def _pack_second(second: Second) -> dict[str, Array]:
@@ -145,13 +172,13 @@ def _pack_screen(screen: Screen, arrays: dict[str, Array]) -> dict[str, Any]:
         for j, law in enumerate(rule.laws):
             arrays |= {f"jumps_{i}_{j}_{name}": getattr(law, name) for name in _LAW}
         laws = [{"freedom": law.freedom, "width": law.width} for law in rule.laws]
-        rules.append({"rates": list(rule.rates), "laws": laws})
+        rules.append({"rates": list(rule.rates), "more": list(rule.more), "laws": laws})
     return {"kind": "jumps", "rules": rules}
 
 
 def unpack(words: Any, arrays: dict[str, Array], nodes: int) -> FittedField:
     """A fitted field of so many nodes; ValueError says what is wrong with it."""
-    got = _Got(words, arrays, nodes)
+    got = Given(words, arrays, nodes)
     rank = got.count("rank", most=nodes)
     level = got.number("level", lambda x: 0 < x < 1)
     return FittedField(
@@ -169,10 +196,12 @@ def unpack(words: Any, arrays: dict[str, Array], nodes: int) -> FittedField:
         quantity=got.word("quantity", (dict, type(None))),
         live=_live(got) if "gate" in got.words else None,
         unheard=_unheard(got),
+        routine=_routine(got) if "routine" in got.words else None,
+        company=got.number("company", lambda x: x >= 0) if "company" in got.words else 0.0,
     )
 
 
-def _unheard(got: _Got) -> tuple[int, ...]:
+def _unheard(got: Given) -> tuple[int, ...]:
     columns = got.word("unheard", list) if "unheard" in got.words else []
     if not all(type(n) is int and 0 <= n < got.nodes for n in columns) or (
         len(set(columns)) != len(columns) or len(columns) == got.nodes
@@ -181,11 +210,11 @@ def _unheard(got: _Got) -> tuple[int, ...]:
     return tuple(columns)
 
 
-def _live(got: _Got) -> Live:
+def _live(got: Given) -> Live:
     return Live(_calibration(got, "live"), got.number("gate", lambda x: x > 0))
 
 
-def _view(got: _Got) -> View:
+def _view(got: Given) -> View:
     order = got.array("order", (got.nodes,))
     if not np.array_equal(np.sort(order), np.arange(got.nodes)):
         raise ValueError("order is no order of the nodes")
@@ -198,7 +227,7 @@ def _view(got: _Got) -> View:
     return View(order.astype(np.intp), sign, scaling, course)
 
 
-def _field(got: _Got, rank: int) -> Field:
+def _field(got: Given, rank: int) -> Field:
     n, upper = got.nodes, np.triu_indices(rank + 1)
     doubt = np.zeros((n, rank + 1, rank + 1))
     packed = got.array("doubt", (n, len(upper[0])))
@@ -222,16 +251,49 @@ def _field(got: _Got, rank: int) -> Field:
     )
 
 
-def _honest(got: _Got, name: str) -> Honest:
+def _honest(got: Given, name: str) -> Honest:
+    routine = f"{name}_to_routine"
     return Honest(
         Lean(got.within(f"{name}_to_common", (CLASSES,), 1.0)),
         Lean(got.within(f"{name}_to_line", (CLASSES,), 1.0)),
         Lean(got.within(f"{name}_to_second", (CLASSES,), 1.0)),
         _calibration(got, f"{name}_calibration"),
+        Lean(got.within(routine, (CLASSES,), 1.0)) if routine in got.arrays else None,
+        _honest(got, f"{name}_apart") if f"{name}_apart_to_line" in got.arrays else None,
     )
 
 
-def _second(got: _Got) -> Second:
+def _routine(got: Given) -> Routine:
+    lengths = got.word("routine", list)
+    if not lengths or not all(type(n) is int and n > 1 for n in lengths):
+        raise ValueError("routine has no periods")
+    n, loadings = got.nodes, got.array("routine_loadings", None)
+    rank = loadings.shape[-1] if loadings.ndim == 2 else -1
+    if loadings.shape != (n, rank):
+        raise ValueError("routine_loadings are of the wrong shape")
+    factors, nothing = np.zeros((rank, 0)), np.zeros(rank)
+    field = Field(
+        level=got.array("routine_level", (n,)),
+        loadings=loadings,
+        mean_loading=nothing,
+        relevance=nothing + 1.0,
+        doubt=np.zeros((n, rank + 1, rank + 1)),  # intervals are the model's own
+        phi=got.within("routine_phi", (rank,), _STEADIEST),
+        nodes=NodeModel(
+            got.within("routine_own_phi", (n,), _STEADIEST),
+            got.positive("routine_own_innovation", (n,)),
+            got.positive("routine_own_noise", (n,)),
+        ),
+        factors=factors,
+        deviation=factors,
+        blur=np.zeros((rank, rank)),
+    )
+    course = Course(got.array("routine_course", (n, max(lengths))), "")
+    believed = got.number("routine_believed", lambda x: 0 <= x <= 1)
+    return Routine(course, field, tuple(lengths), believed)
+
+
+def _second(got: Given) -> Second:
     n = got.nodes
     count = min(LIKE, n - len(_unheard(got)) - 1)
     like = got.within("second_like", (n, count), n - 1)
@@ -254,14 +316,14 @@ def _second(got: _Got) -> Second:
     )
 
 
-def _calibration(got: _Got, name: str) -> Calibration:
+def _calibration(got: Given, name: str) -> Calibration:
     centres = got.array(f"{name}_centres", None)
     if centres.ndim != 1 or not centres.size or (np.diff(centres) < 0).any():
         raise ValueError(f"{name}_centres must rise")
     return Calibration(centres, got.within(f"{name}_factor", centres.shape, np.inf))
 
 
-def _screen(got: _Got) -> Screen:
+def _screen(got: Given) -> Screen:
     words = got.inner("screen")
     kind = words.text("kind")
     if kind == "distance":
@@ -272,17 +334,23 @@ def _screen(got: _Got) -> Screen:
     return JumpScreen(*(_rule(words.of(rule), i) for i, rule in enumerate(rules)))
 
 
-def _rule(words: _Got, i: int) -> Rule:
+def _rule(words: Given, i: int) -> Rule:
     laws, rates = words.word("laws", list), words.word("rates", list)
     if len(laws) != 2 or len(rates) != 2:
         raise ValueError("a rule needs two laws and two rates")
+    more = words.word("more", list) if "more" in words.words else [0.0, 0.0]
+    if len(more) != 2:
+        raise ValueError("a rule needs two kinds of evidence")
     single, longer = (words.of({"rate": r}).number("rate", lambda x: 0 < x < 1) for r in rates)
+    needed = tuple(words.of({"more": m}).number("more", lambda x: x >= 0) for m in more)
     return Rule(
-        tuple(_law(words.of(law), f"jumps_{i}_{j}") for j, law in enumerate(laws)), (single, longer)
+        tuple(_law(words.of(law), f"jumps_{i}_{j}") for j, law in enumerate(laws)),
+        (single, longer),
+        (needed[0], needed[1]),
     )
 
 
-def _law(words: _Got, name: str) -> JumpLaw:
+def _law(words: Given, name: str) -> JumpLaw:
     n = words.nodes
     rise = words.positive(f"{name}_rise", None)
     if rise.ndim != 1 or not rise.size:
@@ -297,77 +365,6 @@ def _law(words: _Got, name: str) -> JumpLaw:
     )
 
 
-def _fitted_on(words: _Got) -> FittedOn:
+def _fitted_on(words: Given) -> FittedOn:
     first, last = (words.word(name, (int, type(None))) for name in ("first", "last"))
     return FittedOn(words.count("rows"), words.count("readings"), words.text("sha256"), first, last)
-
-
-@dataclass(frozen=True)
-class _Got:
-    """What was read, asked for by name and kind."""
-
-    words: Any
-    arrays: dict[str, Array]
-    nodes: int
-
-    def __post_init__(self) -> None:
-        if not isinstance(self.words, dict):
-            raise ValueError("a condition is no object with names")
-
-    def of(self, words: Any) -> _Got:
-        """Another object, with the same arrays."""
-        return _Got(words, self.arrays, self.nodes)
-
-    def inner(self, name: str) -> _Got:
-        """An object within this one."""
-        return self.of(self.word(name, dict))
-
-    def word(self, name: str, kind: Any) -> Any:
-        """Something of a kind."""
-        found = self.words.get(name)
-        if not isinstance(found, kind) or isinstance(found, bool):
-            raise ValueError(f"{name} is missing or of the wrong kind")
-        return found
-
-    def text(self, name: str) -> str:
-        """A text."""
-        return str(self.word(name, str))
-
-    def count(self, name: str, most: int = 2**62) -> int:
-        """A whole number from 0 to `most`."""
-        found = int(self.word(name, int))
-        if not 0 <= found <= most:
-            raise ValueError(f"{name} is out of range")
-        return found
-
-    def number(self, name: str, good: Callable[[float], bool]) -> float:
-        """A number for which something holds."""
-        found = self.word(name, int | float)
-        if not -1e300 < found < 1e300 or not good(float(found)):
-            raise ValueError(f"{name} is out of range")
-        return float(found)
-
-    def array(self, name: str, shape: tuple[int, ...] | None) -> Array:
-        """An array of finite numbers; None: of any shape."""
-        if name not in self.arrays:
-            raise ValueError(f"{name} is missing")
-        found = self.arrays[name]
-        if shape is not None and found.shape != shape:
-            raise ValueError(f"{name} has shape {found.shape}, the model needs {shape}")
-        if not np.isfinite(found).all():
-            raise ValueError(f"{name} holds numbers that are not finite")
-        return found
-
-    def positive(self, name: str, shape: tuple[int, ...] | None) -> Array:
-        """An array of numbers above zero."""
-        found = self.array(name, shape)
-        if not (found > 0).all():
-            raise ValueError(f"{name} must be above zero")
-        return found
-
-    def within(self, name: str, shape: tuple[int, ...], most: float) -> Array:
-        """An array of numbers from zero to `most`."""
-        found = self.array(name, shape)
-        if not ((found >= 0) & (found <= most)).all():
-            raise ValueError(f"{name} must lie between 0 and {most}")
-        return found

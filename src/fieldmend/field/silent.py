@@ -44,6 +44,7 @@ def with_silent(part: FittedField, heard: Mask) -> FittedField:
         unheard=tuple(silent.tolist()),
         joint=None,  # for the fitted record only, which it has left
         together=None,
+        routine=None,
     )
 
 

@@ -10,6 +10,7 @@ from fieldmend.core.line import lines
 from fieldmend.core.prox import Array, Mask
 from fieldmend.field.holdout import Index, distances, remoteness
 from fieldmend.field.model import Data, Field, estimate, improve, update_factors
+from fieldmend.field.outages import outage_numbers, silent_slots, usual_company
 from fieldmend.field.second import Second
 
 _FORGET = 4.0  # a node that lost a quarter of its readings forgets its loadings
@@ -33,16 +34,27 @@ class Trial:
     sd: Array
     remote: Array
     gap: Index
+    routine: Array  # by the usual course; NaN where there is none
     run: Index  # entries hidden together, in one stretch of one node, share a number
+    outage: Index  # those hidden in one silence of the network share a number; -1: in company
 
     @classmethod
     def pooled(cls, trials: list[Trial]) -> Trial:
         """Several hold-outs as one."""
         columns = zip(*(vars(t).values() for t in trials), strict=True)
-        *rest, runs = (list(c) for c in columns)
-        offset = np.cumsum([0, *(int(r.max(initial=0)) + 1 for r in runs)])
-        shifted = [r + o for r, o in zip(runs, offset, strict=False)]
-        return cls(*(np.concatenate(c) for c in (*rest, shifted)))
+        *rest, runs, outages = (list(c) for c in columns)
+        runs, outages = _renumbered(runs), _renumbered(outages)
+        return cls(*(np.concatenate(c) for c in (*rest, runs, outages)))
+
+    def kept(self, which: Mask) -> Trial:
+        """Some of the entries."""
+        return Trial(*(array[which] for array in vars(self).values()))
+
+
+def _renumbered(numbers: list[Index]) -> list[Index]:
+    """Numbers of one hold-out are not those of another; -1 stays."""
+    offset = np.cumsum([0, *(int(n.max(initial=0)) + 1 for n in numbers)])
+    return [np.where(n < 0, n, n + o) for n, o in zip(numbers, offset, strict=False)]
 
 
 def refitted(field: Field, every: Data, rest: Data, rng: np.random.Generator) -> Field:
@@ -66,9 +78,13 @@ def forgetful(field: Field, every: Data, rest: Data) -> Field:
     look better than a fit that never did.
     """
     kept = rest.used.sum(axis=0) >= _HEARD * every.used.sum(axis=0)
+    return bridged(field, kept, every.slots)
+
+
+def bridged(field: Field, kept: Mask, slots: Index) -> Field:
+    """Factors interpolated from some of the slots across the others."""
     if kept.all() or not kept.any() or not field.rank:
         return field
-    slots = every.slots
     factors = np.array([np.interp(slots, slots[kept], row[kept]) for row in field.factors])
     return replace(field, factors=factors)
 
@@ -80,8 +96,12 @@ def judged(
     hidden: Mask,
     *,
     looks: tuple[Second | None, Second | None] = (None, None),
+    routine: Array | None = None,
 ) -> Trial:
-    """What the field, fitted to the rest, says of the hidden readings; and the second look."""
+    """What the field, fitted to the rest, says of the hidden readings; and the second look.
+
+    `routine` is what the usual course says, nodes × slots.
+    """
     mean, variance = estimate(field, rest)
     second, joint = looks
     looked = later = together = np.full(int(hidden.sum()), np.nan)
@@ -106,7 +126,9 @@ def judged(
         np.sqrt(variance[hidden]),
         remoteness(back, ahead),
         gap.astype(np.intp),
+        np.full(len(node), np.nan) if routine is None else routine[hidden],
         _runs(rest.used, hidden),
+        _outages(rest, every)[slot],
     )
 
 
@@ -122,6 +144,11 @@ def _looks(second: Second, mean: Array, rest: Data) -> tuple[Array, Array]:
     for away, other in zip(ends, others, strict=True):
         later[:, away] = other[:, away]
     return every, later
+
+
+def _outages(rest: Data, every: Data) -> Index:
+    """Number of the network's silence in each slot."""
+    return outage_numbers(silent_slots(rest.used, usual_company(every.used)), rest.slots)
 
 
 def _runs(used: Mask, hidden: Mask) -> Index:

@@ -81,6 +81,7 @@ def _part(X: Array, quantity: Quantity) -> Array | None:
 def _hidden(X: Array, scale: Scale, options: Options) -> Holdout | None:
     """Hidden readings and what became of them on a scale, one of each, in order."""
     extra: dict[str, Any] = {"level": options.level, "period": options.period or None}
+    extra["faults"] = False
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         out = decompose(scale.forward(X), method=options.method, seed=options.seed, **extra)

@@ -233,6 +233,8 @@ def _decompose(X: Array, options: Options, gap: float, company: Company = ()) ->
         extra |= {"level": options.level, "period": options.period or None}
     if "companions" in METHODS[options.method].options and options.joint is not False:
         extra |= {"companions": company, "joint": bool(options.joint)}
+    if "faults" in METHODS[options.method].options:
+        extra |= {"faults": False}  # they were looked for, with all that is known of the nodes
     given = {name: value for name, value in options.solving.items() if name != "period"}
     return decompose(X, method=options.method, seed=options.seed, **extra | given)
 

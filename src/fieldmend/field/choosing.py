@@ -1,0 +1,67 @@
+"""Is the usual course worth taking off everywhere? Hidden readings say."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from fieldmend.core.prox import Array, Mask
+from fieldmend.field.cycles import CYCLES, Course, course_of, without
+from fieldmend.field.fitting import quick_field
+from fieldmend.field.holdout import draw_hidden, runs_of
+from fieldmend.field.model import Data, estimate
+
+_LONG = 12  # a gap is long from a twelfth of the period on: two hours of a day
+_WORTH = 0.01, 0.2  # lost entries of all, and long gaps of the lost, that make a trial worth it
+_HIDDEN = 0.1
+_BETTER = 0.97  # the error on hidden readings has to fall by this factor
+
+
+def choose_course(data: Data, asked: list[int], slots: int, seed: int) -> Course | None:
+    """The course that lowers the error on hidden readings; None if no trial was worth it.
+
+    A course of zeros carries the sentence that it was tried in vain.
+    """
+    lengths = [n for n in asked if slots >= CYCLES * n and _worth_it(data, n)]
+    if not lengths:
+        return None
+    rng = np.random.default_rng([seed, 7])
+    hidden = draw_hidden(data.used, ~data.used, _HIDDEN, rng)
+    rest = data.using(data.used & ~hidden)
+    if not hidden.any() or not rest.used.any():
+        return None
+    plain = _error(data, hidden, lambda: estimate_of(rest, seed))
+    found = []
+    for length in lengths:
+        values = course_of(rest, length)
+
+        def cyclic(values: Array = values) -> Array:
+            course = Course(values, "")
+            return estimate_of(without(rest, course), seed) + course.at(rest.slots)
+
+        found.append((_error(data, hidden, cyclic), length))
+    error, length = min(found)
+    change = 100 * (error / plain - 1) if plain > 0 else 0.0
+    said = f"a cycle of {length} slots changed the error on hidden readings by {change:+.0f} %: "
+    if error < _BETTER * plain:
+        return Course(course_of(data, length), said + "used")
+    return Course(np.zeros((len(data.used), 1)), said + "not used")
+
+
+def estimate_of(data: Data, seed: int) -> Array:
+    """The field at every entry, nodes × slots."""
+    return estimate(quick_field(data, seed), data)[0]
+
+
+def _worth_it(data: Data, length: int) -> bool:
+    lost = runs_of(~data.used)[1]
+    total = int(lost.sum())
+    long = int(lost[lost >= max(length // _LONG, 2)].sum())
+    return total >= _WORTH[0] * data.used.size and long >= _WORTH[1] * total
+
+
+def _error(data: Data, hidden: Mask, guess: Callable[[], Array]) -> float:
+    """Root mean square error on hidden readings, the worst twentieth left out."""
+    square = np.sort((data.readings - guess())[hidden] ** 2)
+    return float(np.sqrt(square[: max(1, int(0.95 * square.size))].mean()))

@@ -1,0 +1,79 @@
+"""A flag must pay: readings beside what was flagged are hidden, and estimated with and without it.
+
+A false reading misleads the estimate of its neighbours; a real peak, however sudden, is what they
+rise to. So the readings just before and just after each flagged segment are hidden, and estimated
+twice from the node's other readings and the common field: as if the segment were real, and without
+it. Flags with little evidence behind them are kept only if leaving them out pays on the whole.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from fieldmend.core.prox import Array, Mask
+from fieldmend.field.chains import Chains
+from fieldmend.field.flags import NEVER, Channel, Rule, Segments
+from fieldmend.field.model import Data, Field
+
+_FAR = 4.0  # times the nineteenth twentieth: an error beyond counts as this large
+
+
+def paying(
+    rule: Rule, channels: tuple[Channel, ...], data: Data, field: Field
+) -> tuple[Mask, Rule]:
+    """The flags that pay, and the rule with the evidence that they were found to need."""
+    found = rule.segments(channels, data.used, data.slots)
+    false = found.mask(data.used)
+    if not false.any():
+        return false, rule
+    gain = _gains(found, false, data, field)
+    more = list(rule.more)
+    for k, own in enumerate((found.length == 1, found.length > 1)):
+        more[k] += _needed(found.score[own], gain[own])
+    rule = replace(rule, more=(more[0], more[1]))
+    return rule.segments(channels, data.used, data.slots).mask(data.used), rule
+
+
+def _gains(found: Segments, false: Mask, data: Data, field: Field) -> Array:
+    """By how much squared errors beside each segment fall without it."""
+    inner, first, after = found.at.inner, found.start, found.start + found.length
+    count = len(found.at.node)
+    beside = np.zeros(count, dtype=np.bool_)
+    beside[first[inner[first]] - 1] = True
+    beside[after[inner[after]]] = True
+    hidden = np.zeros_like(data.used)
+    hidden[data.used] = beside
+    with_it, without = (
+        _errors(data.using(kept & ~hidden), data, field) for kept in (data.used, data.used & ~false)
+    )
+    error = without[hidden]
+    far = _FAR * float(np.quantile(np.abs(error), 0.95)) + 1e-12
+    fall = np.minimum(np.abs(with_it), far) ** 2 - np.minimum(np.abs(without), far) ** 2
+    each = np.append(fall[data.used], 0.0)
+    out: Array = np.where(inner[first], each[first - 1], 0.0) + np.where(
+        inner[after], each[after], 0.0
+    )
+    return out
+
+
+def _errors(rest: Data, data: Data, field: Field) -> Array:
+    common = field.common()
+    own = Chains(field.nodes, rest.used, rest.links).smooth((rest.readings - common) * rest.used)
+    out: Array = (data.readings - common - own) * data.used
+    return out
+
+
+def _needed(score: Array, gain: Array) -> float:
+    """How much more evidence leaves the segments that pay most, all together."""
+    if not len(score):
+        return 0.0
+    order = np.argsort(-score, kind="stable")
+    total = np.cumsum(gain[order])
+    best = int(np.argmax(total))
+    if total[best] <= 0:
+        return NEVER
+    if best == len(total) - 1:
+        return 0.0
+    return float(score[order][best : best + 2].mean())
