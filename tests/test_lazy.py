@@ -1,5 +1,7 @@
 """Readings that stay in a file or in Dask: the same iterates, rows made when they are taken."""
 
+import tracemalloc
+
 import numpy as np
 import pytest
 
@@ -66,20 +68,18 @@ def test_a_mask_and_what_cannot_be_used(tmp_path, readings):
 
 def test_nothing_as_large_as_the_readings_is_held(tmp_path, monkeypatch):
     """Blocks are all that is ever made: no array of all slots × nodes but in files."""
-    X = np.memmap(tmp_path / "x", dtype=np.float32, mode="w+", shape=(60_000, 40))
+    X = np.memmap(tmp_path / "x", dtype=np.float32, mode="w+", shape=(36_000, 400))
     rng = np.random.default_rng(0)
-    X[:] = rng.standard_normal((60_000, 2)) @ rng.standard_normal((2, 40))
+    X[:] = rng.standard_normal((36_000, 2)) @ rng.standard_normal((2, 400))
     X += 0.1 * rng.standard_normal(X.shape).astype(np.float32)
+    fm.decompose(X[:500].copy(), tol=1e-3)  # what is imported on the way is not counted
     monkeypatch.setattr(lazy, "ENTRIES", 100_000)
     monkeypatch.setattr(lazy, "SAMPLED", 1000)
     monkeypatch.setattr(engine, "BLOCK_ENTRIES", 100_000)
     monkeypatch.setattr("fieldmend.core.noise._ENTRIES", 1e5)
-    import tracemalloc
-
-    fm.decompose(X[:500].copy(), tol=1e-3)
     tracemalloc.start()
     out = fm.decompose(X, tol=1e-3)
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert out.gap <= 1e-3
-    assert peak < 0.8 * X.size * X.itemsize
+    assert peak < 0.6 * X.size * X.itemsize
