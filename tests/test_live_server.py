@@ -1,11 +1,14 @@
 """The live server: what it answers, what it takes, and the stream of events."""
 
 import contextlib
+import gzip
 import http.client
 import json
+import random
 import re
 import socket
 import time
+from collections import Counter
 
 import pytest
 
@@ -283,3 +286,57 @@ def test_a_message_that_cannot_be_stored_takes_nobody_else_with_it(fresh, monkey
     assert said["poison"] == "poison"
     assert said["m1"]["stored"] == said["m2"]["stored"] == 1
     assert stored(fresh) == 2
+
+
+def test_any_bytes_are_answered_and_none_of_them_hurts(fresh):
+    rng = random.Random(0)
+    good = json.dumps([READING, READING | {"node": "m2", "values": {"light": 3}}]).encode()
+    pieces = [b"{", b"}", b"[", b",", b'"', b"\\ud800", b"\x00", b"\xff", b"NaN", b"1e999", b"-"]
+    statuses = Counter()
+    for _ in range(300):
+        body = bytearray(good)
+        for _ in range(rng.randint(1, 6)):
+            at = rng.randrange(len(body))
+            body[at : at + rng.randint(0, 4)] = rng.choice(pieces)
+        statuses[fresh.post(bytes(body)).status] += 1
+    assert set(statuses) == {200, 422}
+    assert fresh.post(good).status == 200
+
+
+@pytest.mark.parametrize(
+    "head",
+    [
+        "POST /v1/readings HTTP/1.1\r\nHost: {h}\r\nContent-Length: -1\r\n\r\n",
+        "POST /v1/readings HTTP/1.1\r\nHost: {h}\r\nContent-Length: 1\r\nContent-Length: 9\r\n\r\n",
+        "POST /v1/readings HTTP/1.1\r\nHost: {h}\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n",
+        "GET / HTTP/1.1\r\nHost: {h}\r\nHost: evil.example\r\n\r\n",
+        "GET / HTTP/1.1\r\n\r\n",
+        "\x16\x03\x01 not http at all\r\n\r\n",
+        "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
+    ],
+    ids=["negative", "two lengths", "bad chunk", "two hosts", "no host", "TLS", "HTTP/2"],
+)
+def test_what_is_no_http_is_refused(fresh, head):
+    with socket.create_connection(("127.0.0.1", fresh.port), timeout=20) as line:
+        line.sendall(head.format(h=f"127.0.0.1:{fresh.port}").encode("latin-1"))
+        first = line.recv(1000).decode("latin-1")
+        assert re.match(r"HTTP/1\.1 4\d\d ", first), first
+    assert stored(fresh) == 0
+    assert fresh.post(READING).status == 200
+
+
+def test_a_packed_body_is_refused_by_name(fresh):
+    response = fresh.post(gzip.compress(b"{}"), Content_Encoding="gzip")
+    assert response.status == 422
+    assert "packed" in response.text
+
+
+def test_a_head_without_end_is_not_collected(fresh):
+    with socket.create_connection(("127.0.0.1", fresh.port), timeout=20) as line:
+        line.sendall(b"GET / HTTP/1.1\r\nX: ")
+        sent = 0
+        with contextlib.suppress(OSError):
+            while sent < 50_000_000:
+                sent += line.send(b"x" * 65_536)
+        assert sent < 20_000_000, "what the system buffers at most"
+    assert fresh.post(READING).status == 200

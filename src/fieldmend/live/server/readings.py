@@ -39,6 +39,8 @@ class Readings:
         """Take the body, wait for the commit, say what became of it."""
         if self._inside >= AT_ONCE:
             return _come_again("too many at once", 1.0)
+        if request.headers.get("content-encoding", "identity") != "identity":
+            return _told(422, "packed bodies are not taken; send it as it is", close=True)
         self._inside += 1
         try:
             body = await asyncio.wait_for(_body(request, self._intake.largest), PATIENCE)

@@ -12,11 +12,13 @@ const page = document.documentElement;
 const dark = matchMedia("(prefers-color-scheme: dark)");
 const FEED = { live: "live", lost: "connection lost; trying again", waiting: "connecting" };
 const FAULTS = ["dead", "stuck", "drift", "offset", "silent"];
+const BY_NAME = new Intl.Collator("en", { numeric: true }); // m2 before m10
 const state = { now: null, condition: null, selected: null };
 const network = new Network(choose);
 const panel = new NodePanel(choose);
 
 function heard(now) {
+  now.nodes.sort((a, b) => BY_NAME.compare(a.node, b.node));
   state.now = now;
   const names = Object.keys(now.conditions);
   if (!names.includes(state.condition)) state.condition = names[0] ?? null;
