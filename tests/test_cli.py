@@ -443,3 +443,18 @@ def test_the_real_thing(real, tmp_path, run):
     assert summary["grid"]["nodes"] == 52
     assert summary["grid"]["places"] == 52
     assert summary["files"]["recovered"].endswith("intellab_mar04_08.recovered.parquet")
+
+
+@pytest.mark.parametrize(
+    "command", [["inspect"], ["evaluate", "--runs", "1", "--method", "mc", "--no-peers"]]
+)
+def test_units_are_said_to_every_command_that_reads(readings, run, command):
+    code, out, _ = run(
+        command[0], "readings.csv", "--units", "temperature=K", "--json", *command[1:]
+    )
+    assert code == 0
+    found = json.loads(out)
+    units = found.get("units") or {n: one["unit"] for n, one in found["conditions"].items()}
+    assert units == {"temperature": "K"}
+    code, _, err = run(command[0], "readings.csv", "--units", "heat=K", *command[1:])
+    assert (code, "Conditions: temperature" in err) == (3, True)

@@ -113,7 +113,7 @@ def run(*arguments):
         (["--option", "debias"], "--option 'debias' is not NAME=VALUE, such as debias=true"),
         (["--option", "debias=true"], "method 'auto' has no option 'debias'"),
         (["--option", "debia=true"], "Did you mean 'debias'?"),
-        (["--units", "degC"], "--units 'degC' is not NAME=VALUE, such as t=degC"),
+        (["--units", "degC"], "--units 'degC' is not NAME=UNIT, such as t=degC"),
         (["--max-width", "wide"], "--max-width 'wide' is neither a width"),
     ],
 )

@@ -177,14 +177,6 @@ def recover(  # noqa: PLR0913 - the options of the main job, keyword-only
             rich_help_panel=RECOVERING,
         ),
     ] = None,
-    units: Annotated[
-        list[str] | None,
-        typer.Option(
-            help="Unit of a condition, where the file does not say it: t=degC. May be repeated.",
-            metavar="NAME=UNIT",
-            rich_help_panel=RECOVERING,
-        ),
-    ] = None,
     level: Annotated[
         float,
         typer.Option(
@@ -327,7 +319,6 @@ def recover(  # noqa: PLR0913 - the options of the main job, keyword-only
         model=model,
         new_nodes=new_nodes.value,
         option=option or (),
-        units=units or (),
         limits=limits or (),
         level=level,
         joint=joint,

@@ -34,7 +34,7 @@ def _found(given: dict[str, Any]) -> dict[str, tuple[Any, str]]:
     what = source(**{name: given[name] for name in names})
     records = what.read()
     try:
-        grid = records.grid(what.slot, what.slot_value)
+        grid = what.grid(records)
     finally:
         records.close()
     if what.slot is not None:

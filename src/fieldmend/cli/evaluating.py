@@ -61,7 +61,7 @@ def run(
     with progress(voice.bars) as bars:
         records = read(source, bars)
         try:
-            grid = records.grid(source.slot, source.slot_value)
+            grid = source.grid(records)
         finally:
             records.close()
         step = bars.recovering(0)

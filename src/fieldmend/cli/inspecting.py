@@ -33,7 +33,7 @@ def run(source: Source, voice: Voice) -> None:
     with progress(voice.bars) as bars:
         records = read(source, bars)
         try:
-            grid = records.grid(source.slot, source.slot_value)
+            grid = source.grid(records)
         finally:
             records.close()
     voice.tell(overview(grid, source.kinds), partial(_story, source.arguments))

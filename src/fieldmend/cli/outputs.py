@@ -119,11 +119,17 @@ def _check_extra() -> None:
 
 
 def write(
-    recovery: Recovery, files: dict[str, Path], *, force: bool, since: int | None = None
+    recovery: Recovery,
+    files: dict[str, Path],
+    begun: Callable[[str], object] = lambda _: None,
+    *,
+    force: bool,
+    since: int | None = None,
 ) -> None:
     """Write every file, all of them or none: they are renamed when the last is there.
 
-    With `since`, tables that are there keep what they hold before that moment.
+    `begun` hears of each before it is written. With `since`, tables that are there keep what they
+    hold before that moment.
     """
     from fieldmend.export.staging import staged
 
@@ -133,6 +139,7 @@ def write(
         files = {kind: path for kind, path in files.items() if kind != "recovered"}
     with staged(files, force=force or since is not None) as staging:
         for kind, path in files.items():
+            begun(path.name)
             make = _writer(recovery, kind, path)
             if since is not None and kind in ADDED_TO and path.exists():
                 make = _added(make, path, since)

@@ -12,12 +12,49 @@ if TYPE_CHECKING:
     from rich.progress import Progress
 
 
+class Reading:
+    """Reading, and nobody looks."""
+
+    def stage(self, what: str, share: float) -> None:
+        """So much of a stage is done."""
+
+    def done(self, rows: int) -> None:
+        """All rows are read."""
+
+
+class ReadingBar(Reading):
+    """One bar, filled anew by each stage: the time that remains is that of the stage."""
+
+    def __init__(self, progress: Progress, what: str) -> None:
+        self._progress, self._what, self._stage = progress, what, ""
+        self._task = progress.add_task(f"reading {what}", total=None, rate="")
+        self._start = time.perf_counter()
+
+    def stage(self, what: str, share: float) -> None:
+        """Show it; a stage that has just begun starts from nothing."""
+        if what != self._stage:
+            self._stage = what
+            self._progress.reset(self._task, total=1.0, description=f"{what} {self._what}")
+        self._progress.update(self._task, completed=share)
+
+    def done(self, rows: int) -> None:
+        """The rate of the whole."""
+        rate = f"{rows / max(time.perf_counter() - self._start, 1e-6):,.0f} rows/s"
+        self._progress.update(
+            self._task, description=f"reading {self._what}", total=1, completed=1, rate=rate
+        )
+
+
 class Silence:
     """No bars."""
 
-    def reading(self, what: str) -> Callable[[int], None]:
-        """Reading began; call what comes back with the rows that were read."""
-        return lambda rows: None
+    def reading(self, what: str) -> Reading:
+        """Reading begins; what comes back is told its stages and the rows that were read."""
+        return Reading()
+
+    def writing(self, count: int) -> Callable[[str], None]:
+        """Writing begins; call what comes back with each file before it is written."""
+        return lambda name: None
 
     def recovering(self, readings: int) -> Callable[[str, float], None]:
         """Recovering begins; call what comes back with what is done and the share done."""
@@ -29,21 +66,25 @@ class Silence:
 
 
 class Bars(Silence):
-    """One bar for reading, one for recovering."""
+    """One bar for reading, one for recovering, one for writing."""
 
     def __init__(self, progress: Progress) -> None:
         self._progress = progress
 
-    def reading(self, what: str) -> Callable[[int], None]:
-        """Reading has no known end: a bar that moves, then the rate."""
-        task = self._progress.add_task(f"reading {what}", total=None, rate="")
-        start = time.perf_counter()
+    def reading(self, what: str) -> Reading:
+        """A bar by bytes or rows, stage after stage; then the rate."""
+        return ReadingBar(self._progress, what)
 
-        def done(rows: int) -> None:
-            rate = f"{rows / max(time.perf_counter() - start, 1e-6):,.0f} rows/s"
-            self._progress.update(task, total=1, completed=1, rate=rate)
+    def writing(self, count: int) -> Callable[[str], None]:
+        """A bar over the files."""
+        task = self._progress.add_task("writing", total=count, rate="")
+        begun: list[str] = []
 
-        return done
+        def step(name: str) -> None:
+            self._progress.update(task, description=f"writing {name}", completed=len(begun))
+            begun.append(name)
+
+        return step
 
     def recovering(self, readings: int) -> Callable[[str, float], None]:
         """A bar over all readings of all conditions."""

@@ -17,6 +17,7 @@ from fieldmend.cli.outputs import Wish, write
 from fieldmend.cli.progress import Silence, progress
 from fieldmend.cli.run import DONE, SUSPECTS
 from fieldmend.grid import stamp
+from fieldmend.records.watching import watched
 from fieldmend.result.cropping import cropped
 
 if TYPE_CHECKING:
@@ -34,7 +35,6 @@ class Job:
     model: Path | None = None
     new_nodes: str = "refuse"
     option: Sequence[str] = ()
-    units: Sequence[str] = ()
     limits: Sequence[str] = ()
     level: float = 0.9
     joint: bool | None = None
@@ -77,10 +77,9 @@ class Job:
             bytes_of(self.memory)
         except (InputError, TypeError) as error:
             raise typer.BadParameter(str(error)) from error
-        units = dict(_named(one, "--units", "t=degC") for one in self.units)
         own: dict[str, Any] = {"model": self.model, "new_nodes": self.new_nodes}
         own["decisions"] = read_decisions(self.decisions)  # before a large file is read
-        return options | more | own | {"units": units} | self._means()
+        return options | more | own | self._means()
 
     def _means(self) -> dict[str, Any]:
         """By how many, and in how much memory."""
@@ -93,7 +92,8 @@ def run(source: Source, job: Job, wish: Wish, voice: Voice, nightly: Nightly | N
     wish = replace(wish, append=asked.append)
     if asked.append and job.model is not None and not job.model.exists():
         wish, job = replace(wish, model=job.model), replace(job, model=None)
-    options = job.options() | {"kinds": source.kinds, "command": command(source.arguments)}
+    said = {"kinds": source.kinds, "units": source.units}
+    options = job.options() | said | {"command": command(source.arguments)}
     files = wish.files(source.name)
     _check_limited(job, asked)
     also = [str(one) for one in (job.model, job.decisions) if one is not None]
@@ -110,7 +110,8 @@ def run(source: Source, job: Job, wish: Wish, voice: Voice, nightly: Nightly | N
                 files = replace(wish, date=last_day(new)).files(source.name)
                 wish.check(files, source.files)
             force = wish.force or wish.resume
-            write(new, files, force=force, since=since if asked.append else None)
+            begun = bars.writing(len(files))
+            write(new, files, begun, force=force, since=since if asked.append else None)
             if work is not None:
                 rmtree(work)
             summary = new.summary()
@@ -158,9 +159,11 @@ def _recovered(source: Source, bars: Silence, options: dict[str, Any]) -> Recove
         records = read(source, bars)
     try:
         step = bars.recovering(records.origin.used * max(1, len(records.conditions)))
-        return recover(
-            records, slot=source.slot, slot_value=source.slot_value, progress=step, **options
-        )
+        # Slots are made before anything is recovered: the first fifth of the bar.
+        with watched(lambda what, share: step(what, 0.2 * share)):
+            return recover(
+                records, slot=source.slot, slot_value=source.slot_value, progress=step, **options
+            )
     finally:
         records.close()
 
@@ -169,9 +172,10 @@ def read(source: Source, bars: Silence) -> Records:
     """The records, with a bar."""
     from fieldmend.text import shown
 
-    done = bars.reading(shown(" ".join(source.files)))
-    records = source.read()
-    done(records.origin.read)
+    bar = bars.reading(shown(" ".join(source.files)))
+    with watched(bar.stage):
+        records = source.read()
+    bar.done(records.origin.read)
     return records
 
 

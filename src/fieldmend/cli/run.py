@@ -33,7 +33,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     given = sys.argv[1:] if arguments is None else list(arguments)
     for name in ONE_THREAD:
         os.environ.setdefault(name, "1")
-    with _streams(), _terminable(), warnings.catch_warnings():
+    with _streams(), _terminable() as arrived, warnings.catch_warnings():
         warnings.showwarning = _one_line
         try:
             code = _invoke(given)
@@ -44,8 +44,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         except Exception as error:
             if os.environ.get("FIELDMEND_DEBUG"):
                 raise
-            code, message = _judged(error)
-            _say(message)
+            if arrived:  # DuckDB turns a signal into an error of its own
+                code = 128 + arrived[0]
+            else:
+                code, message = _judged(error)
+                _say(message)
         if code == STOPPED:
             _say("stopped; no file was left half written")
     return code
@@ -133,17 +136,27 @@ def _streams() -> Iterator[None]:
 
 
 @contextmanager
-def _terminable() -> Iterator[None]:
-    """SIGTERM ends the process as an exception would: temporary files go."""
+def _terminable() -> Iterator[list[int]]:
+    """SIGTERM ends the process as an exception would: temporary files go.
+
+    Signals that arrived are listed, whatever becomes of their exceptions.
+    """
+    arrived: list[int] = []
     if threading.current_thread() is not threading.main_thread():
-        yield
+        yield arrived
         return
 
     def end(number: int, _: object) -> NoReturn:
+        arrived.append(number)
+        if number == signal.SIGINT:
+            raise KeyboardInterrupt
         raise SystemExit(128 + number)
 
-    before = signal.signal(signal.SIGTERM, end)
+    before = {signal.SIGTERM: signal.signal(signal.SIGTERM, end)}
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:  # else it is ignored
+        before[signal.SIGINT] = signal.signal(signal.SIGINT, end)
     try:
-        yield
+        yield arrived
     finally:
-        signal.signal(signal.SIGTERM, before)
+        for number, handler in before.items():
+            signal.signal(number, handler)

@@ -14,6 +14,7 @@ import typer
 from fieldmend.cli.help import flag
 
 if TYPE_CHECKING:
+    from fieldmend.grid import Grid
     from fieldmend.records import Records
 
 PANEL = "Reading"
@@ -68,6 +69,8 @@ class Source:
     reading: Mapping[str, Any]
     kinds: Mapping[str, str] = field(default_factory=dict)
     """Condition → what it is, where the user said so."""
+    units: Mapping[str, str] = field(default_factory=dict)
+    """Condition → its unit, likewise."""
     arguments: Sequence[str] = ()
     """What was typed."""
 
@@ -84,6 +87,12 @@ class Source:
 
         first = self.files[0]
         return safe_name(str(self.reading.get("table") or "query") if is_address(first) else first)
+
+    def grid(self, records: Records) -> Grid:
+        """Slots × nodes, with the units that the user named."""
+        from fieldmend.recovery.options import with_units
+
+        return with_units(records.grid(self.slot, self.slot_value), self.units)
 
     def since(self, moment: int | None) -> Source:
         """The same from a day before a moment on (microseconds): its past, and what is new."""
@@ -194,6 +203,13 @@ def source(  # noqa: PLR0913 - the options of the reader, keyword-only
             metavar="NAME=KIND",
         ),
     ] = None,
+    units: Annotated[
+        list[str] | None,
+        _option(
+            "Unit of a condition, where the file does not say it: t=degC. May be repeated.",
+            metavar="NAME=UNIT",
+        ),
+    ] = None,
     missing: Annotated[
         list[str] | None,
         _option(
@@ -270,7 +286,18 @@ def source(  # noqa: PLR0913 - the options of the reader, keyword-only
         "where": where,
     }
     check_there([*files, *([locations] if locations else [])])
-    return Source(files, slot, slot_value.value, reading, _kinds(kind or ()))
+    return Source(files, slot, slot_value.value, reading, _kinds(kind or ()), _units(units or ()))
+
+
+def _units(given: Sequence[str]) -> dict[str, str]:
+    """``t=degC`` → {"t": "degC"}."""
+    units: dict[str, str] = {}
+    for text in given:
+        name, _, unit = text.rpartition("=")
+        if not name or not unit:
+            raise typer.BadParameter(f"--units {text!r} is not NAME=UNIT, such as t=degC")
+        units[name] = unit
+    return units
 
 
 def _kinds(given: Sequence[str]) -> dict[str, str]:

@@ -8,6 +8,7 @@ import numpy as np
 
 from fieldmend.errors import InputError
 from fieldmend.grid import FileRead, Origin, Rejects
+from fieldmend.records import watching
 from fieldmend.records.records import Records
 from fieldmend.records.sources.stage import Stage
 from fieldmend.records.table import (
@@ -72,7 +73,9 @@ class Steps:
         if self.tz is not None:
             _zone_table(con, self.tz, self.ambiguous)
         ledger = Ledger(con, plans)
-        if not ledger.load():
+        with watching.query(con, "loading"):
+            rows = ledger.load()
+        if not rows:
             raise InputError("no records in it: a header only", file=plans[0].stage.name)
         if locations is not None:
             places |= given_places(locations, con, session.work)
@@ -129,9 +132,10 @@ class Steps:
         labelled, kinds = label(con, shape)
         nodes, conditions = shape.labels(names, labelled, kinds, self.wanted.conditions)
         units = units_of(con, plans, conditions, shape)
-        twice = duplicates.settle(
-            con, len(names), self.on_duplicate or "mean", ledger.where, shape, len(kinds)
-        )
+        with watching.query(con, "looking for duplicates"):
+            twice = duplicates.settle(
+                con, len(names), self.on_duplicate or "mean", ledger.where, shape, len(kinds)
+            )
         if not (self.on_duplicate or self.wanted.node):
             refusals.refuse_clashes(ledger, twice, read - set_aside)
         self._say(twice, set_aside - totals.get("outside", 0), read)

@@ -19,6 +19,7 @@ from fieldmend.records.gridding.ordering import median_step
 from fieldmend.records.gridding.twins import twins
 from fieldmend.records.sql import one
 from fieldmend.records.table.clock import stamped
+from fieldmend.records.watching import tell
 from fieldmend.text import percent, shown, slot_length
 
 if TYPE_CHECKING:
@@ -102,6 +103,7 @@ def _fill(
                 block = VALUES[slot_value](cell, v, key[seen], cells)
             counts[name] += int(np.count_nonzero(~np.isnan(block)))
             values[name][low:high] = block.reshape(-1, frame.nodes)
+        tell("making slots", high, frame.slots)
     return counts
 
 

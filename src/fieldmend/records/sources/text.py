@@ -23,6 +23,7 @@ from typing import IO
 
 from fieldmend.errors import InputError
 from fieldmend.records.sources.dialect import BLANKS, split
+from fieldmend.records.watching import tell
 from fieldmend.text import shown
 
 BLOCK = 1 << 20
@@ -66,12 +67,13 @@ class Text:
 
 def fingerprint(path: Path) -> str:
     """SHA-256 of a file, as long as it is when this begins: one that grows is not run after."""
-    left = path.stat().st_size
+    left = size = path.stat().st_size
     digest = hashlib.sha256()
     with path.open("rb") as file:
         while left > 0 and (block := file.read(min(left, BLOCK))):
             digest.update(block)
             left -= len(block)
+            tell("checking", size - left, size)
     return digest.hexdigest()
 
 
@@ -110,6 +112,7 @@ def bare(name: str) -> str:
 
 def _decompress(path: Path, out: Path, name: str, kind: str) -> str:
     written = 0
+    size = path.stat().st_size
     with path.open("rb") as raw, out.open("wb") as target:
         source = _reader(raw, kind)
         while True:
@@ -120,6 +123,7 @@ def _decompress(path: Path, out: Path, name: str, kind: str) -> str:
             if not block:
                 break
             written += len(block)
+            tell("unpacking", raw.tell(), size)
             if written > max(BLOCK, MAX_EXPANSION * raw.tell()):  # of what was read so far
                 raise InputError(
                     f"it expands more than {MAX_EXPANSION} times: refused",
@@ -213,6 +217,7 @@ def survey(path: Path, name: str, sha256: str) -> Text:
                 pairs += block.count(b"\r\n") + (carry == b"\r" and block[:1] == b"\n")
                 carry = block[-1:] if block[-1:] == b"\r" else b""
             newline += block.count(b"\n")
+            tell("looking through", file.tell(), text.bytes)
     if carriage and (carriage != pairs or newline != pairs):
         text.rewrite = True
         text.words.append("lines end with CR" if not newline else "line ends mixed")
@@ -279,7 +284,7 @@ def rewritten(text: Text, delimiter: str, width: int, work: Path) -> Text:
         text.path.open("r", encoding=text.encoding, errors=errors, newline=None) as file,
         out.open("w", encoding="utf-8", errors="surrogateescape", newline="\n") as target,
     ):
-        lines: Iterator[str] = (line.rstrip("\n") for line in file)
+        lines: Iterator[str] = _told(file, text.bytes)
         if delimiter == BLANKS:
             lines = (" ".join(line.split()) for line in lines)
         if unclosed:
@@ -287,6 +292,14 @@ def rewritten(text: Text, delimiter: str, width: int, work: Path) -> Text:
         target.writelines(line + "\n" for line in lines)
     text.path, text.encoding = out, "utf-8"
     return text
+
+
+def _told(file: IO[str], size: int) -> Iterator[str]:
+    """Lines without their ends; how far it is, now and then."""
+    for number, line in enumerate(file):
+        if number % 100_000 == 0:
+            tell("rewriting", file.buffer.tell(), size)  # type: ignore[attr-defined]
+        yield line.rstrip("\n")
 
 
 def _has_odd_line(text: Text) -> bool:
