@@ -111,6 +111,9 @@ class Recovering(More, total=False):
     command: str
     units: Mapping[str, str] | None
     decisions: Decided
+    workers: int | None
+    memory: str | float | None
+    keep: str | PathLike[str] | None
 
 
 def divided(given: Mapping[str, Any], method: str) -> tuple[dict[str, Any], dict[str, Any]]:
