@@ -1,5 +1,7 @@
 """``df.fieldmend``: recover straight from a pandas frame, after ``import fieldmend.accessors``.
 
+And ``da.fieldmend`` from an xarray DataArray.
+
 That imports the libraries of `ACCESSORS` that are installed, which ``import fieldmend`` never does.
 """
 
@@ -92,12 +94,67 @@ class FrameAccessor:
         return read(self._frame, **options)
 
 
+class ArrayAccessor:
+    """What ``da.fieldmend`` is.
+
+    Parameters
+    ----------
+    array
+        A DataArray of time and station, NaN where nothing was received.
+
+    Examples
+    --------
+    >>> import pandas as pd, xarray as xr
+    >>> import fieldmend.accessors
+    >>> times = pd.date_range("2024-01-01", periods=48, freq="h")
+    >>> net = fieldmend.simulate.network(slots=48, nodes=4, seed=1)
+    >>> da = xr.DataArray(net.readings, {"time": times, "station": list("abcd")})
+    >>> sorted(da.fieldmend.recover(holdout=False).data_vars)
+    ['estimate', 'filled', 'flag', 'lower', 'upper']
+    """
+
+    def __init__(self, array: Any) -> None:
+        self._array = array
+
+    def recover(self, **options: Unpack[Recovering]) -> Any:
+        """Recover the field: `fm.recover` of this array.
+
+        Parameters
+        ----------
+        **options
+            Those of `fm.recover`.
+
+        Returns
+        -------
+        xarray.Dataset
+            estimate, lower, upper, flag and filled; lazy where Dask holds the array.
+
+        Examples
+        --------
+        >>> import pandas as pd, xarray as xr
+        >>> import fieldmend.accessors
+        >>> times = pd.date_range("2024-01-01", periods=48, freq="h")
+        >>> net = fieldmend.simulate.network(slots=48, nodes=4, seed=1)
+        >>> da = xr.DataArray(net.readings, {"time": times, "station": list("abcd")})
+        >>> da.fieldmend.recover(holdout=False).filled.shape
+        (48, 4)
+        """
+        from fieldmend.recovery import recover
+
+        return recover(self._array, **options)
+
+
+def _xarray() -> Callable[[Any], Any]:
+    return import_module("xarray").register_dataarray_accessor(NAME)  # type: ignore[no-any-return]
+
+
 def _pandas() -> Callable[[Any], Any]:
     return import_module("pandas").api.extensions.register_dataframe_accessor(NAME)  # type: ignore[no-any-return]
 
 
 ACCESSORS: dict[str, tuple[Callable[[], Callable[[Any], Any]], type]] = {
     "pandas": (_pandas, FrameAccessor),
+    "xarray": (_xarray, ArrayAccessor),
 }
 """Library → what registers an accessor there, and the accessor."""
 

@@ -26,6 +26,7 @@ from fieldmend.recovery.quantity import taken_as
 from fieldmend.recovery.recovery import Recovery
 from fieldmend.recovery.storage import Storage
 from fieldmend.recovery.windows import fitting
+from fieldmend.recovery.xarrays import takes_xarray
 from fieldmend.result.frames import BACKENDS
 from fieldmend.result.options import Options
 from fieldmend.text import shown
@@ -34,6 +35,7 @@ Progress = Callable[[str, float], object]
 """Called with what is being done and how much of the whole is, from 0 to 1."""
 
 
+@takes_xarray
 def recover(  # noqa: PLR0913 - the options of the main job, keyword-only
     source: Any,
     *,
@@ -66,7 +68,9 @@ def recover(  # noqa: PLR0913 - the options of the main job, keyword-only
     Parameters
     ----------
     source
-        Anything that `read` takes, `Records`, a `Grid`, or a plain array, slots × nodes.
+        Anything that `read` takes, `Records`, a `Grid`, or a plain array, slots × nodes; an
+        `xarray.DataArray` of time and station gives an `xarray.Dataset` of estimate, lower, upper,
+        flag and filled, lazy where Dask holds it.
     method
         As for `decompose`, without ``oracle``.
     model

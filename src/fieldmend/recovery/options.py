@@ -108,6 +108,9 @@ class Recovering(More, total=False):
     max_width: float | Mapping[str, float] | None
     seed: int
     progress: Callable[[str, float], object] | None
+    workers: int | None
+    memory: str | float | None
+    keep: str | PathLike[str] | None
     command: str
     units: Mapping[str, str] | None
     decisions: Decided
