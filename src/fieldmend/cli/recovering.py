@@ -59,7 +59,7 @@ class Job:
 
         chosen: dict[str, Any] = {} if self.method is None else {"method": self.method}
         options = chosen | {
-            "limits": dict(_limit(one) for one in self.limits),
+            "limits": dict(limit_of(one) for one in self.limits),
             "level": self.level,
             "joint": self.joint,
             "holdout": self.holdout,
@@ -196,7 +196,7 @@ def command(arguments: Sequence[str]) -> str:
     return shlex.join(["fieldmend", *hidden])
 
 
-def _limit(text: str) -> tuple[str, tuple[float, float]]:
+def limit_of(text: str) -> tuple[str, tuple[float, float]]:
     """``temperature=-40:60`` → ("temperature", (-40.0, 60.0)); an empty end has no limit."""
     name, _, ends = text.rpartition("=")
     low, colon, high = ends.partition(":")

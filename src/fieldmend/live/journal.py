@@ -53,7 +53,9 @@ CREATE TABLE counters (name TEXT PRIMARY KEY, value INTEGER NOT NULL) WITHOUT RO
 -- event's id and the outbox's order.
 CREATE TABLE slots (
   id INTEGER PRIMARY KEY AUTOINCREMENT, slot INTEGER NOT NULL, rev INTEGER NOT NULL,
-  closed INTEGER NOT NULL, model TEXT NOT NULL, seconds REAL NOT NULL, UNIQUE (slot, rev));
+  closed INTEGER NOT NULL, model TEXT NOT NULL, seconds REAL NOT NULL,
+  window_first INTEGER, window_stop INTEGER,  -- the slots that rev 1 was smoothed over
+  UNIQUE (slot, rev));
 CREATE TABLE clean (
   closing INTEGER NOT NULL REFERENCES slots (id), condition INTEGER NOT NULL,
   observed BLOB, estimate BLOB, lower BLOB, upper BLOB, flag BLOB,

@@ -6,12 +6,14 @@ import sqlite3
 from collections import Counter
 from collections.abc import Iterable
 
+from fieldmend.field.fieldmodel import FieldModel
 from fieldmend.live.clock import SECOND
 from fieldmend.live.journal import Journal, add
 from fieldmend.live.messages import Read, Reading, Refused
 from fieldmend.text import shown
 
 AHEAD = 300 * SECOND  # a stamp that is further ahead is a wrong clock
+UNSET = 946_684_800 * SECOND  # the year 2000: a clock that was never set begins before it
 KEPT_REJECTS = 1000
 MOST_NODES = 20_000  # of a network
 MOST_CONDITIONS = 100
@@ -42,6 +44,18 @@ class Writer:
                 )
             }
             self.joined: tuple[int, int] = (0, 0)  # day, ids that joined on it
+            self._begin_news()
+
+    def _begin_news(self) -> None:
+        self._heard: dict[str, int] = {}
+        self._late: set[int] = set()
+
+    def news(self) -> tuple[dict[str, int], set[int]]:
+        """Since the last call: nodes and their newest stamps; closed slots that got a reading."""
+        with self.journal.lock:
+            out = self._heard, self._late
+            self._begin_news()
+            return out
 
     def store(
         self, connection: sqlite3.Connection, reads: Iterable[Read], arrived: int
@@ -89,29 +103,46 @@ class Writer:
         self._reject(connection, refused, arrived)
         return {"stored": stored, "duplicate": len(rows) - stored, "rejected": rejected}
 
+    def introduce(self, connection: sqlite3.Connection, model: FieldModel) -> None:
+        """Nodes and conditions that a model knows: they belong to the network, heard or not."""
+        for name in model.nodes:
+            if name not in self.nodes:
+                self._add(connection, name)
+        for name, part in model.conditions.items():
+            self._condition(connection, name)
+            connection.execute(
+                "UPDATE conditions SET unit = ? WHERE name = ? AND unit = ''", (part.unit, name)
+            )
+
     def _ids(
         self, connection: sqlite3.Connection, read: Reading, arrived: int
     ) -> tuple[int, int] | Refused:
         said = f"{shown(read.node)} {shown(read.condition)} {read.time} {read.value}"
         if read.time > arrived + AHEAD:
             return Refused("clock ahead", said)
-        if read.time < 0:
-            return Refused("no time", said)
+        if read.time < UNSET:
+            return Refused("clock not set", said)
         node = self.nodes.get(read.node)
-        condition = self.conditions.get(read.condition)
-        if condition is None and len(self.conditions) >= MOST_CONDITIONS:
+        if read.condition not in self.conditions and len(self.conditions) >= MOST_CONDITIONS:
             return Refused("new condition", said)
         if node is None:
             node = self._join(connection, read.node, arrived)
             if node is None:
                 return Refused("new node", said)
-        if condition is None:
-            condition = len(self.conditions) + 1
+        return node, self._condition(connection, read.condition)
+
+    def _condition(self, connection: sqlite3.Connection, name: str) -> int:
+        if name not in self.conditions:
+            self.conditions[name] = len(self.conditions) + 1
             connection.execute(
-                "INSERT INTO conditions (id, name) VALUES (?, ?)", (condition, read.condition)
+                "INSERT INTO conditions (id, name) VALUES (?, ?)", (self.conditions[name], name)
             )
-            self.conditions[read.condition] = condition
-        return node, condition
+        return self.conditions[name]
+
+    def _add(self, connection: sqlite3.Connection, name: str) -> int:
+        self.nodes[name] = len(self.nodes) + 1
+        connection.execute("INSERT INTO nodes (id, name) VALUES (?, ?)", (self.nodes[name], name))
+        return self.nodes[name]
 
     def _join(self, connection: sqlite3.Connection, name: str, arrived: int) -> int | None:
         """The id of a new node, if there is room: a flood of names must not become a network."""
@@ -124,10 +155,7 @@ class Writer:
             if joined >= max(NEW_NODES, NEW_SHARE * (len(self.nodes) - joined)):
                 return None
             self.joined = day, joined + 1
-        node = len(self.nodes) + 1
-        connection.execute("INSERT INTO nodes (id, name) VALUES (?, ?)", (node, name))
-        self.nodes[name] = node
-        return node
+        return self._add(connection, name)
 
     @staticmethod
     def _has_model(connection: sqlite3.Connection) -> bool:
@@ -141,8 +169,9 @@ class Writer:
         connection.executemany("INSERT OR IGNORE INTO readings VALUES (?, ?, ?, ?, ?)", rows)
         stored = connection.total_changes - before
         closed = self._closed(connection)
-        late = sum(row[0] < closed for row in rows) if closed else 0
-        return stored, min(late, stored)
+        late = [row[0] for row in rows if row[0] < closed] if closed else []
+        self._late.update(time // self.journal.slot * self.journal.slot for time in late)
+        return stored, min(len(late), stored)
 
     @staticmethod
     def _closed(connection: sqlite3.Connection) -> int:
@@ -157,6 +186,7 @@ class Writer:
         for node, read in heard:
             latest, number = newest.get(node, (0, 0))
             newest[node] = max(latest, read.time), number + 1
+            self._heard[read.node] = max(read.time, self._heard.get(read.node, 0))
             if read.sequence is not None:
                 self._number(connection, node, read.sequence, read.time)
         connection.executemany(

@@ -78,7 +78,7 @@ def _flatten_lines(text: Text, out: Path) -> list[str]:
     fields: dict[str, None] = {}
     with text.path.open("r", encoding=text.encoding, errors="replace") as file:
         for line in file:
-            found = _one_line(line)
+            found = one_line(line)
             if found:
                 tags.update(dict.fromkeys(found[0]))
                 fields.update(dict.fromkeys(found[1]))
@@ -92,7 +92,7 @@ def _flatten_lines(text: Text, out: Path) -> list[str]:
         for number, line in enumerate(file, 1):
             if not line.strip() or line.startswith("#"):
                 continue
-            found = _one_line(line)
+            found = one_line(line)
             if found is None:
                 writer.writerow([number, line.strip()])  # too few cells: set aside
                 continue
@@ -101,7 +101,7 @@ def _flatten_lines(text: Text, out: Path) -> list[str]:
     return header
 
 
-def _one_line(line: str) -> tuple[dict[str, str], dict[str, str], str] | None:
+def one_line(line: str) -> tuple[dict[str, str], dict[str, str], str] | None:
     """Tags, fields and time of one line; None if it is none."""
     parts = re.split(r'(?<!\\)\s+(?=(?:[^"]*"[^"]*")*[^"]*$)', line.strip())
     if len(parts) != 3 or not re.fullmatch(r"-?\d+", parts[2]):

@@ -1,0 +1,117 @@
+"""Old days leave the journal for Parquet: what was read, and what was said of it."""
+
+from __future__ import annotations
+
+import logging
+import sqlite3
+from collections.abc import Mapping
+from contextlib import closing
+from pathlib import Path
+
+import numpy as np
+
+from fieldmend.export.table import connection as duckdb_connection
+from fieldmend.export.table import copy
+from fieldmend.export.writing import whole
+from fieldmend.grid import stamp
+from fieldmend.live.closing import messages
+from fieldmend.live.journal import Journal, read_only
+from fieldmend.live.settings import DAY
+
+log = logging.getLogger(__name__)
+FOLDER = "days"
+FORMAT = "FORMAT parquet, COMPRESSION zstd"
+
+
+def move_old_days(journal: Journal, before: int) -> int:
+    """Move whole days that end before a time (µs); how many were moved.
+
+    A day is written whole, then removed in one transaction: a process that ends in between writes
+    it again. Rows that a target has not been sent yet stay, and their day with them.
+    """
+    moved = 0
+    while True:
+        with closing(read_only(journal.folder)) as connection:
+            day = _oldest(connection)
+            if day is None or day + DAY > before or not _all_sent(connection, day + DAY):
+                return moved
+            folder = journal.folder / FOLDER
+            folder.mkdir(exist_ok=True)
+            name = stamp(day)[:10]
+            _write_readings(connection, day, folder / f"{name}.readings.parquet")
+            _write_clean(connection, str(journal.get("network")), day, folder / f"{name}.parquet")
+        _forget(journal, day)
+        log.info("%s moved into %s", name, folder)
+        moved += 1
+
+
+def _oldest(connection: sqlite3.Connection) -> int | None:
+    first = connection.execute(
+        "SELECT min(t) FROM "
+        "(SELECT min(time) AS t FROM readings UNION ALL SELECT min(slot) FROM slots)"
+    ).fetchone()[0]
+    return None if first is None else int(first) // DAY * DAY
+
+
+def _all_sent(connection: sqlite3.Connection, stop: int) -> bool:
+    newest = connection.execute("SELECT max(id) FROM slots WHERE slot < ?", (stop,)).fetchone()[0]
+    behind = connection.execute("SELECT min(closing) FROM sent").fetchone()[0]
+    settled = connection.execute("SELECT value FROM meta WHERE name = 'settled'").fetchone()
+    if settled is not None and int(settled[0]) < stop:
+        return False
+    return newest is None or behind is None or behind >= newest
+
+
+def _write_readings(connection: sqlite3.Connection, day: int, path: Path) -> None:
+    rows = connection.execute(
+        "SELECT n.name, r.time, c.name, r.value FROM readings r JOIN nodes n ON n.id = r.node "
+        "JOIN conditions c ON c.id = r.condition WHERE r.time >= ? AND r.time < ? ORDER BY r.time",
+        (day, day + DAY),
+    ).fetchall()
+    columns = list(zip(*rows, strict=True)) or [(), (), (), ()]
+    given = {
+        "node": np.array(columns[0], dtype=object),
+        "time": np.array(columns[1], dtype="datetime64[us]"),
+        "variable": np.array(columns[2], dtype=object),
+        "value": np.array(columns[3], dtype=np.float64),
+    }
+    _write(given, "node::VARCHAR AS node, timezone('UTC', time) AS time, variable::VARCHAR AS "
+           "variable, value", path)  # fmt: skip
+
+
+def _write_clean(connection: sqlite3.Connection, network: str, day: int, path: Path) -> None:
+    names = [row[0] for row in connection.execute("SELECT name FROM nodes ORDER BY id")]
+    ids = connection.execute(
+        "SELECT id FROM slots WHERE slot >= ? AND slot < ? ORDER BY slot, rev", (day, day + DAY)
+    ).fetchall()
+    rows = [row for one in ids for row in messages(connection, one[0], network, names)]
+    given: dict[str, object] = {
+        name: np.array([row[name] for row in rows], dtype=object)
+        for name in ("network", "node", "condition", "model")
+    }
+    given["slot"] = np.array([row["slot"][:-1] for row in rows], dtype="datetime64[us]")
+    for name in ("rev", "flag"):
+        given[name] = np.array([row[name] for row in rows], dtype=np.int16)
+    numbers = "observed", "estimate", "lower", "upper"
+    for name in numbers:
+        values = [np.nan if row[name] is None else row[name] for row in rows]
+        given[name] = np.array(values, dtype=np.float64)
+    texts = ", ".join(f"{n}::VARCHAR AS {n}" for n in ("network", "node", "condition"))
+    cells = ", ".join(f"CASE WHEN isnan({n}) THEN NULL ELSE {n} END AS {n}" for n in numbers)
+    select = f"{texts}, timezone('UTC', slot) AS slot, rev, {cells}, flag, model::VARCHAR AS model"
+    _write(given, select, path)
+
+
+def _write(given: Mapping[str, object], select: str, path: Path) -> None:
+    with whole(path, force=True) as part, duckdb_connection(part) as con:
+        con.register("given", dict(given))
+        copy(con, f"SELECT {select} FROM given", part, FORMAT)
+
+
+def _forget(journal: Journal, day: int) -> None:
+    with journal.writing() as connection:
+        connection.execute("DELETE FROM readings WHERE time < ?", (day + DAY,))
+        connection.execute(
+            "DELETE FROM clean WHERE closing IN (SELECT id FROM slots WHERE slot < ?)", (day + DAY,)
+        )
+        connection.execute("DELETE FROM slots WHERE slot < ?", (day + DAY,))

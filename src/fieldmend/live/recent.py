@@ -1,0 +1,118 @@
+"""The newest slots of the journal as arrays: slots × nodes, a mean in each.
+
+Kept in memory, read again where readings came late. Columns are the journal's node ids in order.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterable
+
+import numpy as np
+
+from fieldmend.grid import Array, Grid
+
+Values = dict[str, Array]
+
+
+def means(
+    connection: sqlite3.Connection, first: int, slots: int, slot: int, nodes: int
+) -> dict[int, Array]:
+    """Condition id → slots × nodes from the readings in [first, first + slots·slot).
+
+    A mean is taken as a departure from the slot's first reading: equal readings give that reading.
+    """
+    rows = connection.execute(
+        "SELECT time, node, condition, value FROM readings WHERE time >= ? AND time < ?",
+        (first, first + slots * slot),
+    ).fetchall()
+    out: dict[int, Array] = {}
+    if not rows:
+        return out
+    table = np.array(rows, dtype=np.float64)  # µs since 1970 are whole in float64 until 2255
+    row = ((table[:, 0] - first) // slot).astype(np.intp)
+    column = table[:, 1].astype(np.intp) - 1
+    for condition in np.unique(table[:, 2]).astype(int).tolist():
+        mine = (table[:, 2] == condition) & (column < nodes)
+        cell = row[mine] * nodes + column[mine]
+        value = table[mine, 3]
+        base = np.zeros(slots * nodes)
+        base[cell[::-1]] = value[::-1]
+        number = np.bincount(cell, minlength=slots * nodes)
+        with np.errstate(over="ignore", invalid="ignore"):
+            off = np.bincount(cell, value - base[cell], minlength=slots * nodes)
+            mean = np.where(number > 0, base + off / np.maximum(number, 1), np.nan)
+        out[condition] = np.where(np.isfinite(mean), mean, np.nan).reshape(slots, nodes)
+    return out
+
+
+class Recent:
+    """The newest `length` slots, up to one that is not in it any more (`stop`, µs)."""
+
+    def __init__(self, slot: int, length: int) -> None:
+        self.slot, self.length = slot, length
+        self.stop = 0
+        self.nodes: tuple[str, ...] = ()
+        self.rows = 0
+        self._values: dict[int, Array] = {}
+        self._names: dict[int, str] = {}
+
+    @property
+    def first(self) -> int:
+        """Where the oldest slot begins, µs."""
+        return self.stop - self.rows * self.slot
+
+    def load(self, connection: sqlite3.Connection, stop: int, rows: int) -> None:
+        """Forget what is there and read the `rows` slots before `stop`."""
+        self.stop, self.rows = stop, min(rows, self.length)
+        self._learn(connection)
+        self._values = means(connection, self.first, self.rows, self.slot, len(self.nodes))
+
+    def advance(self, connection: sqlite3.Connection) -> None:
+        """One slot more; the oldest goes when there are too many."""
+        self._learn(connection)
+        new = means(connection, self.stop, 1, self.slot, len(self.nodes))
+        nothing = np.full((self.rows, len(self.nodes)), np.nan)
+        for condition in self._values.keys() | new.keys():
+            old = _wider(self._values.get(condition, nothing), len(self.nodes))
+            row = new.get(condition, np.full((1, len(self.nodes)), np.nan))
+            self._values[condition] = np.vstack([old, row])[-self.length :]
+        self.stop += self.slot
+        self.rows = min(self.rows + 1, self.length)
+
+    def reread(self, connection: sqlite3.Connection, slots: Iterable[int]) -> None:
+        """Slots (their left edges) that got readings after they were read."""
+        self._learn(connection)
+        width = len(self.nodes)
+        self._values = {c: _wider(X, width) for c, X in self._values.items()}
+        for start in slots:
+            row = (start - self.first) // self.slot
+            if not 0 <= row < self.rows:
+                continue
+            for condition, X in means(connection, start, 1, self.slot, width).items():
+                if condition not in self._values:
+                    self._values[condition] = np.full((self.rows, width), np.nan)
+                self._values[condition][row] = X[0]
+
+    def latest(self) -> Values:
+        """Condition → the newest slot's readings."""
+        return {self._names[c]: X[-1] for c, X in self._values.items()}
+
+    def grid(self, rows: slice = slice(None)) -> Grid:
+        """Some of the slots as a grid."""
+        times = self.first + self.slot * np.arange(self.rows, dtype=np.int64)
+        values = {self._names[c]: X[rows].copy() for c, X in sorted(self._values.items())}
+        return Grid(values, self.nodes, times[rows], self.slot)
+
+    def _learn(self, connection: sqlite3.Connection) -> None:
+        if connection.execute("SELECT count(*) FROM nodes").fetchone()[0] != len(self.nodes):
+            self.nodes = tuple(
+                row[0] for row in connection.execute("SELECT name FROM nodes ORDER BY id")
+            )
+        self._names = dict(connection.execute("SELECT id, name FROM conditions"))
+
+
+def _wider(X: Array, nodes: int) -> Array:
+    if X.shape[1] == nodes:
+        return X
+    return np.hstack([X, np.full((len(X), nodes - X.shape[1]), np.nan)])

@@ -1,0 +1,1 @@
+"""Where clean rows and alerts go."""
