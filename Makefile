@@ -30,7 +30,7 @@ $(PACKAGE): pyproject.toml constraints.txt
 $(STAMP): $(PACKAGE)
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt --upgrade pip
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt \
-	  --editable '.[sklearn,netcdf,paper,postgres,live]' --group dev
+	  --editable '.[sklearn,netcdf,paper,postgres,live,dask]' --group dev
 	@touch $@
 
 demo: $(PACKAGE)  ## a simulated network, recovered; its report opens

@@ -262,6 +262,16 @@ def recover(  # noqa: PLR0913 - the options of the main job, keyword-only
             rich_help_panel=RECOVERING,
         ),
     ] = None,
+    scheduler: Annotated[
+        str | None,
+        typer.Option(
+            help="Address of a scheduler of Dask whose workers share the work: tcp://host:8786.",
+            metavar="ADDRESS",
+            envvar="FIELDMEND_SCHEDULER",
+            show_envvar=False,
+            rich_help_panel=RECOVERING,
+        ),
+    ] = None,
     memory: Annotated[
         str | None,
         typer.Option(
@@ -330,6 +340,7 @@ def recover(  # noqa: PLR0913 - the options of the main job, keyword-only
         max_width=max_width or (),
         seed=seed,
         workers=workers,
+        scheduler=scheduler,
         memory=memory,
         resume=resume,
         fail_on=None if fail_on is None else fail_on.value,

@@ -46,6 +46,7 @@ class Job:
     max_width: Sequence[str] = ()
     seed: int = 0
     workers: int | None = None
+    scheduler: str | None = None
     memory: str | None = None
     resume: bool = False
     fail_on: str | None = None
@@ -83,7 +84,7 @@ class Job:
 
     def _means(self) -> dict[str, Any]:
         """By how many, and in how much memory."""
-        return {"workers": self.workers, "memory": self.memory}
+        return {"workers": self.workers, "client": self.scheduler, "memory": self.memory}
 
 
 def run(source: Source, job: Job, wish: Wish, voice: Voice, nightly: Nightly | None = None) -> int:

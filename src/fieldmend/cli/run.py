@@ -83,6 +83,8 @@ def _judged(error: Exception) -> tuple[int, str]:
             "not enough memory. Try a longer --slot, fewer conditions (--condition), or a part "
             "of the record"
         )
+    if isinstance(error, ConnectionError):
+        return ENVIRONMENT, str(error)
     if isinstance(error, OSError) or _is_duckdb(error, "IOException"):
         return ENVIRONMENT, _environment(error)
     if isinstance(error, ImportError):

@@ -59,7 +59,7 @@ class Alone:
         """There is nothing to end."""
 
 
-class WorkersDied(RuntimeError):
+class WorkersDied(MemoryError):
     """Processes end over and over: there is not enough memory for them, or somebody ends them."""
 
 
@@ -110,9 +110,9 @@ class Processes:
         for piece in pieces:
             ahead.append((piece, self._threads.submit(self._one, text, piece)))
             if len(ahead) > self.size:
-                yield _heard(ahead.popleft())
+                yield _taken(ahead.popleft())
         while ahead:
-            yield _heard(ahead.popleft())
+            yield _taken(ahead.popleft())
 
     def _one(self, kernel: bytes, piece: Any) -> Said:
         for _ in range(DEATHS):
@@ -172,17 +172,20 @@ class _Worker:
                 pass
 
 
-def _heard(asked: tuple[Piece, Future[Said]]) -> tuple[Piece, Any]:
-    """What came back; what was logged and warned of there is logged and warned of here."""
+def _taken(asked: tuple[Piece, Future[Said]]) -> tuple[Piece, Any]:
     piece, future = asked
-    said = future.result()
+    return piece, heard(future.result())
+
+
+def heard(said: Said) -> Any:
+    """What was made; what was logged and warned of there is logged and warned of here."""
     for name, level, message in said.logged:
         logging.getLogger(name).log(level, message)
     for message, category in said.warned:
         warnings.warn(message, category, stacklevel=2)
     if said.error is not None:
         raise said.error
-    return piece, said.made
+    return said.made
 
 
 def cores() -> int:

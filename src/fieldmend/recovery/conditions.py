@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -29,6 +29,9 @@ from fieldmend.recovery.windows import EACH, windows
 from fieldmend.result.options import Options
 from fieldmend.result.recovered import Recovered
 from fieldmend.text import shown
+
+if TYPE_CHECKING:
+    from fieldmend.core.cluster import Cluster
 
 WITHOUT_SCORE = ("line", "none", "passed")  # nothing estimated, or by a line anyway
 BUSY = 600_000
@@ -168,11 +171,18 @@ def _shared_out(work: Work, crew: Crew, tell: Tell) -> dict[str, Recovered]:
     return out
 
 
-def crew_for(workers: int | None, grid: Grid, options: Options) -> Alone | Processes:
+def crew_for(
+    workers: int | None, grid: Grid, options: Options, client: Any = None
+) -> Alone | Processes | Cluster:
     """So many processes as were asked for; if none were, as many as there are processors.
 
-    A short record is done before they have started: it is done here.
+    A short record is done before they have started: it is done here. With a client of Dask, or the
+    address of its scheduler, its workers do it.
     """
+    if client is not None:
+        from fieldmend.core.cluster import Cluster
+
+        return Cluster(client)
     if workers is None:
         entries = int(np.prod(grid.shape)) * len(grid.values) * (1 + options.holdout)
         few = os.environ.get("FIELDMEND_THREADS", "")

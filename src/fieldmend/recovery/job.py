@@ -57,6 +57,7 @@ def recover(  # noqa: PLR0913 - the options of the main job, keyword-only
     seed: int = 0,
     progress: Progress | None = None,
     workers: int | None = None,
+    client: Any = None,
     memory: str | float | None = None,
     keep: str | PathLike[str] | None = None,
     command: str = "",
@@ -116,6 +117,9 @@ def recover(  # noqa: PLR0913 - the options of the main job, keyword-only
     workers
         Processes that share the work, the result being the same whatever their number: as many as
         there are processors where that is worth their start, if not given.
+    client
+        A client of Dask, or the address of its scheduler: its workers share the work (extra
+        ``dask``), the result being the same.
     memory
         The most memory that may be taken, ``"4GB"`` or bytes: readings, results (in single
         precision) and what is sorted on the way go to files, and windows are as long as fits.
@@ -190,7 +194,7 @@ def recover(  # noqa: PLR0913 - the options of the main job, keyword-only
         say(f"recovering {shown(name)}", 0.2 + 0.8 * share)
 
     with room.limited(most):
-        crew = crew_for(workers, grid, options)
+        crew = crew_for(workers, grid, options, client)
     try:
         done = recovered(work, storage, crew, tell, None if keep is None else Path(keep))
     finally:

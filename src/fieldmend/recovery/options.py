@@ -109,14 +109,12 @@ class Recovering(More, total=False):
     seed: int
     progress: Callable[[str, float], object] | None
     workers: int | None
+    client: Any
     memory: str | float | None
     keep: str | PathLike[str] | None
     command: str
     units: Mapping[str, str] | None
     decisions: Decided
-    workers: int | None
-    memory: str | float | None
-    keep: str | PathLike[str] | None
 
 
 def divided(given: Mapping[str, Any], method: str) -> tuple[dict[str, Any], dict[str, Any]]:
