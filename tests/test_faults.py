@@ -7,7 +7,16 @@ import pytest
 
 import fieldmend as fm
 from fieldmend import faults
-from fieldmend.faults import events, history, implied, lasting, neighbours, ranking, stretches
+from fieldmend.faults import (
+    events,
+    history,
+    implied,
+    lasting,
+    levels,
+    neighbours,
+    ranking,
+    stretches,
+)
 from fieldmend.quantities import identify
 
 HOUR = 3_600_000_000
@@ -159,6 +168,80 @@ def test_a_dying_node_does_not_drag_others_along():
     dead(sick, 7, slice(300, 600))
     _, suspect = diagnose(sick)
     assert not np.delete(suspect, 7, axis=1).any()
+
+
+# Levels that are left for long
+
+
+def mountain(seed, nodes=24, slots=1728):
+    """Stations at heights of their own: weather, inversions, sun, ten-minute slots; 8 % lost."""
+    rng = np.random.default_rng(seed)
+
+    def wander(phi, *shape):
+        out = rng.standard_normal((slots, *shape)) * np.sqrt(1 - phi**2)
+        for t in range(1, slots):
+            out[t] += phi * out[t - 1]
+        return out
+
+    height = rng.uniform(0.6, 3.2, nodes)
+    sun = np.clip(np.sin(2 * np.pi * (np.arange(slots) / 144 - 0.25)), 0, None)
+    inversion = np.clip(wander(0.995), 0, None)[:, None] * 2.5 * (height - 1.5)
+    X = 18 + 5 * wander(0.998)[:, None] - 6.2 * height + inversion
+    X += sun[:, None] * rng.uniform(2, 9, nodes) + 0.6 * wander(0.9, nodes)
+    X[rng.random(X.shape) < 0.08] = np.nan
+    return X
+
+
+def offset_to_the_end(X, node):
+    X[864:, node] += 20.0
+    return slice(864, None)
+
+
+def offset_from_the_start(X, node):
+    X[:432, node] -= 20.0
+    return slice(0, 432)
+
+
+def long_drift(X, node):
+    X[432:1008, node] += np.linspace(0, 25, 576)
+    return slice(600, 1008)
+
+
+@pytest.mark.parametrize("fault", [offset_to_the_end, offset_from_the_start, long_drift])
+@pytest.mark.parametrize("seed", range(2))
+def test_a_level_left_for_days_is_found_though_it_is_half_of_the_record(fault, seed):
+    X = mountain(seed)
+    labels = context(X, slot=2 * SLOT)
+    assert faults.persistent(X, labels).mean() < 0.001
+    part = fault(X, 5)
+    found = faults.persistent(X, labels)
+    assert found[part, 5][~np.isnan(X[part, 5])].mean() > 0.95
+    assert np.delete(found, 5, axis=1).mean() < 0.001
+
+
+def test_three_that_left_their_level_do_not_hide_each_other():
+    X = mountain(3)
+    for fault, node in ((offset_to_the_end, 2), (offset_from_the_start, 9), (long_drift, 17)):
+        fault(X, node)
+    found = faults.persistent(X, context(X, slot=2 * SLOT))
+    assert list(np.flatnonzero(found.mean(axis=0) > 0.1)) == [2, 9, 17]
+
+
+def test_where_two_others_go_along_it_is_no_fault():
+    X = mountain(4)
+    for node, size in ((5, 20.0), (6, 15.0), (7, 12.0)):
+        X[864:1200, node] += size
+    labels = context(X, slot=2 * SLOT)
+    field = implied.implied(X, ~np.isnan(X))
+    assert not levels.shifted(X, field, np.zeros(X.shape, dtype=bool), labels).any()
+
+
+def test_what_lasts_for_hours_is_not_judged_by_its_level():
+    X = mountain(5)
+    X[864:924, 5] += 20.0
+    field = implied.implied(X, ~np.isnan(X))
+    none = np.zeros(X.shape, dtype=bool)
+    assert not levels.shifted(X, field, none, context(X, slot=2 * SLOT)).any()
 
 
 # What is no fault

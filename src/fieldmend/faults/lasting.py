@@ -14,8 +14,9 @@ import numpy as np
 
 from fieldmend.faults import history
 from fieldmend.faults.events import local, mostly, on_low_battery, recurrent, shared
-from fieldmend.faults.implied import implied
+from fieldmend.faults.implied import Implied, implied
 from fieldmend.faults.labels import Context
+from fieldmend.faults.levels import shifted
 from fieldmend.faults.seen_too import by_conditions, seen_too
 from fieldmend.faults.stretches import (
     MAD,
@@ -38,6 +39,8 @@ FEWEST_NODES = 3
 SMOOTH, LOW, HIGH = 15, 2.0, 4.5
 # Departures are looked for again with the last ones left out.
 PASSES = 2
+# One node that has moved far hides the next.
+ROUNDS = 4
 # A node that repeats one value while what is implied moves by so many spreads, or is so far away.
 MOVED, AWAY = 4.0, 3.0
 # Share of a node's other readings that come half as far: then it is where the node goes.
@@ -132,7 +135,11 @@ def search(X: Any, context: Context | None = None) -> Search:
         if context.quantity.kind is Kind.LINEAR:
             gone |= strayed(values, found)
         found |= gone
-        found |= _departures_of(values, found, gone, context)
+        moved, field = _moved(values, found, context)
+        gross |= moved
+        gone |= moved
+        found |= moved
+        found |= _departures_of(values, found, gone, context, field)
     found = given_up(found, observed) & observed
     with np.errstate(over="ignore", invalid="ignore"):
         events = seen_too(values, found, context, gross)
@@ -145,14 +152,35 @@ def beyond(values: Array, possible: tuple[float, float]) -> Mask:
     return np.asarray((values < low) | (values > high), dtype=np.bool_)  # NaN compares False
 
 
-def _departures_of(values: Array, found: Mask, gone: Mask, context: Context) -> Mask:
+def _moved(values: Array, left_out: Mask, context: Context) -> tuple[Mask, Implied]:
+    """Nodes that left their level for long, looked for again with the last ones left out.
+
+    With what the others imply then, which the next test needs too.
+    """
+    out = np.zeros(values.shape, dtype=np.bool_)
+    field = implied(values, ~np.isnan(values) & ~left_out)
+    for _ in range(ROUNDS):
+        fresh = shifted(values, field, left_out | out, context) & ~left_out & ~out
+        if not fresh.any():
+            break
+        out |= fresh
+        field = implied(values, ~np.isnan(values) & ~left_out & ~out)
+    return out, field
+
+
+def _departures_of(
+    values: Array, found: Mask, gone: Mask, context: Context, field: Implied
+) -> Mask:
     """Departures from what the others imply, looked for again with the last ones left out.
 
-    Their edges are soft: with the worst left out, the next pass sees more of a departure.
+    `field` is what they imply without those that are found. The edges of a departure are soft: with
+    the worst left out, the next pass sees more of it.
     """
     found, gone = found.copy(), gone.copy()
-    for _ in range(PASSES):
-        fresh = departed(values, found, gone, context) & ~gone
+    for turn in range(PASSES):
+        if turn:
+            field = implied(values, ~np.isnan(values) & ~found)
+        fresh = departed(values, found, gone, context, field) & ~gone
         if not fresh.any():
             break
         gone |= fresh
@@ -408,7 +436,7 @@ def _own_deviation(values: Array, left_out: Mask) -> tuple[Array, Array]:
     return deviation, np.where(spread > floor, spread, floor)
 
 
-def departed(values: Array, left_out: Mask, gone: Mask, context: Context) -> Mask:
+def departed(values: Array, left_out: Mask, gone: Mask, context: Context, field: Implied) -> Mask:
     """Stretches in which a node leaves what the others imply, further than the network's nodes do.
 
     z = residual/spread; |mean₁₅ z| has to exceed max(4.5, q95·(q95/q75)^2.5) of the network's own
@@ -417,7 +445,6 @@ def departed(values: Array, left_out: Mask, gone: Mask, context: Context) -> Mas
     where fewer than half of the nodes heard are trusted.
     """
     trusted = ~np.isnan(values) & ~left_out
-    field = implied(values, trusted)
     # A departure smaller than what the sensor can tell apart is none.
     z = np.clip(field.residual / np.maximum(field.spread, _quanta(values)), -1e4, 1e4)
     heard = (~np.isnan(values)).sum(axis=1)
