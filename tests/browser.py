@@ -53,6 +53,7 @@ class Chromium:
             color_scheme="dark" if dark else "light",
             is_mobile=mobile,
             has_touch=mobile,
+            reduced_motion="reduce",  # a page that glides is nowhere for a while
             **more,
         )
         context.set_default_timeout(1000 * SECONDS)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from fieldmend.faults import Kind
 from fieldmend.flags import BAD, Flag
 from fieldmend.report.figures.quality import gap_range
 from fieldmend.report.wording import plain
@@ -25,6 +26,7 @@ from fieldmend.text import (
 )
 
 if TYPE_CHECKING:
+    from fieldmend.faults import Episode
     from fieldmend.result.recovered import Recovered
     from fieldmend.result.result import Result
 
@@ -34,7 +36,8 @@ LISTED = 50  # rejects, notes and warnings that are written out
 ROWS = 200  # conditions in the table
 CURVES = 6  # nodes whose curves are drawn, per condition
 NAMED = 3  # conditions that the headline names
-PACKAGES = ("numpy", "scipy", "duckdb", "plotly")
+SURE = ("weak evidence", "moderate evidence", "strong evidence", "beyond doubt")
+PACKAGES = ("numpy", "scipy", "duckdb")
 
 
 @dataclass(frozen=True)
@@ -43,12 +46,6 @@ class Chosen:
 
     conditions: tuple[str, ...]
     nodes: dict[str, tuple[int, ...]]
-
-    def anchor(self, condition: str, node: int) -> str | None:
-        """The id of a node's curve, if it has one."""
-        if condition in self.nodes and node in self.nodes[condition]:
-            return f"curve-{self.conditions.index(condition)}-{node}"
-        return None
 
 
 def choose(recovery: Result, summary: Summary, most: int) -> Chosen:
@@ -152,13 +149,14 @@ def _of_grid(summary: Summary) -> str:
 
 def table(summary: Summary) -> dict[str, Any]:
     """One row per condition; columns that no condition fills are left out."""
-    rows = [_row(name, one) for name, one in list(summary["conditions"].items())[:ROWS]]
+    rows = [facts(name, one) for name, one in list(summary["conditions"].items())[:ROWS]]
     present = {key: any(row[key] for row in rows) for key in ("fail", "error", "covered")}
     left_out = len(summary["conditions"]) - len(rows)
     return {"rows": rows, "has": present, "left_out": left_out}
 
 
-def _row(name: str, one: Summary) -> dict[str, str]:
+def facts(name: str, one: Summary) -> dict[str, str]:
+    """One condition in words: what a row of the table, and a card, says of it."""
     unit, flags, holdout = one["unit"], one["flags"], one["holdout"]
     lost = one["places"]["lost"]
     row = {
@@ -213,28 +211,60 @@ def _some(names: list[str]) -> str:
     return listed(names) if len(names) <= NAMED else counted(len(names), "condition")
 
 
-def look_first(recovery: Result, summary: Summary, chosen: Chosen) -> list[dict[str, Any]]:
-    """The worst episodes, each with a link to its curve."""
-    nodes, out = recovery.grid.nodes, []
+def look_first(
+    recovery: Result, summary: Summary, conditions: tuple[str, ...]
+) -> list[dict[str, Any]]:
+    """The worst episodes, each with where to go: condition, node, first slot, one past the last."""
+    grid, out = recovery.grid, []
     for item in summary["look_first"]:
         start, end = (
             int(np.datetime64(item[key].removesuffix("Z"), "us").astype(np.int64))
             for key in ("start", "end")
         )
-        confidence = item["confidence"]
+        first, last = ((t - int(grid.times[0])) // max(grid.slot, 1) for t in (start, end))
+        name = item["condition"]
+        index = conditions.index(name) if name in conditions else -1
+        go = [index, grid.nodes.index(item["node"]), first, last]
         out.append(
             {
                 "node": shown(item["node"]),
-                "condition": shown(item["condition"]),
+                "condition": shown(name),
                 "kind": plain(item["kind"], 40),
                 "when": stretch(start, end),
                 "readings": counted(item["readings"], "reading"),
                 "explanation": plain(item["explanation"]),
-                "confidence": "" if confidence is None else f"{100 * confidence:.0f} %",
-                "anchor": chosen.anchor(item["condition"], nodes.index(item["node"])),
+                "visit": plain(item["visit"]),
+                "sure": SURE[how_sure(certain=item["certain"], confidence=item["confidence"])],
+                "go": " ".join(str(number) for number in go) if name in conditions else "",
             }
         )
     return out
+
+
+def worst_of(recovery: Result, condition: str, index: int) -> dict[str, Any] | None:
+    """The gravest fault of one condition, and where to go for it; None without any."""
+    faults = [e for e in recovery.conditions[condition].episodes if e.kind != Kind.EVENT]
+    if not faults:
+        return None
+    one = max(faults, key=lambda e: (gravity(e), e.readings, e.severity))
+    return {
+        "node": shown(recovery.grid.nodes[one.node]),
+        "kind": plain(one.kind, 40),
+        "explanation": plain(one.explanation, 140),
+        "go": f"{index} {one.node} {one.start} {one.stop}",
+    }
+
+
+def gravity(episode: Episode) -> int:
+    """How soon to look; 1 for a kind of somebody else's making."""
+    return next((kind.gravity for kind in Kind if kind == episode.kind), 1)
+
+
+def how_sure(*, certain: bool, confidence: float | None) -> int:
+    """0 to 3: a confidence is an order and no probability, so words stand for it."""
+    if certain:
+        return 3
+    return sum((confidence or 0.0) >= least for least in (0.75, 0.9))
 
 
 def hidden_table(one: Recovered) -> list[dict[str, str]]:

@@ -1,26 +1,25 @@
-"""The page: words and figures through one template into one file that needs nothing else.
+"""The page: words, numbers and scripts through one template into one file that needs nothing else.
 
-Plotly's script is packed (gzip, base64; 2 MB in place of 4.8) and unpacked by the browser: that
-leaves two thirds of the file for data. Scripts run by their hashes only, so text that slips
-through all escaping still could not run.
+The scripts are small files, put together as they are. Scripts run by their hash only, so text that
+slips through all escaping still could not run.
 """
 
 from __future__ import annotations
 
 import base64
-import gzip
 import hashlib
 import re
 from dataclasses import dataclass
-from functools import cache
-from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from fieldmend.report import contents, palette
+from fieldmend.report import contents
+from fieldmend.report.detail import Detail, plan
 from fieldmend.report.encoding import to_json
 from fieldmend.report.figures import FIGURES, Drawing, Figure
+from fieldmend.report.payload import payload
+from fieldmend.report.style import asset, stylesheet
 from fieldmend.report.wording import plain
 from fieldmend.result.summary import summarise
 from fieldmend.text import shown
@@ -29,22 +28,25 @@ if TYPE_CHECKING:
     from fieldmend.result.result import Result
 
 LIMIT = 6_000_000  # bytes of the whole file
-WORDS = 500_000  # of them for text, tables and small figures
-CONDITIONS = 12  # that get figures
-CELL = 4.1  # bytes of a cell, in both heat maps
-POINT, INTERVAL = 32, 16  # bytes of a point in a curve, with its neighbours; with an interval more
+WORDS = 400_000  # of them for text, tables and scripts, to begin with
+COMPARED = 12  # conditions in the figures that compare them
+SERIES = 60_000  # conditions × nodes that can be looked at
+STILL = 40  # conditions that get figures of their own which do not move with time
+SCRIPTS = (
+    "unpack", "series", "words", "canvas", "view", "curve", "heat", "places", "plain", "downloads",
+    "picker", "decisions", "episodes", "main",
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
 class Shown:
-    """A figure with its place in the page."""
+    """A figure that does not move with time, and its place in the page."""
 
     id: str
     drawing: Drawing
     section: str
-    title: str = ""
-    wide: bool = True
-    anchor: str = ""
+    title: str
+    wide: bool
 
     @property
     def height(self) -> int:
@@ -54,14 +56,15 @@ class Shown:
 
 @dataclass(frozen=True)
 class Panel:
-    """What the page shows of one condition."""
+    """What the page says of one condition besides its curves."""
 
     index: int
     name: str
     figures: list[Shown]
     hidden: list[dict[str, str]]
-    method: str
-    choice: str
+    facts: dict[str, str]
+    worst: dict[str, Any] | None
+    empty: bool  # no reading of it can be used
 
     def of(self, section: str) -> list[Shown]:
         """Its figures in one section of the page."""
@@ -69,143 +72,133 @@ class Panel:
 
 
 def render(recovery: Result) -> bytes:
-    """The page; figures get coarser, then fewer, until it fits its limit."""
-    plotly = _Plotly.installed()
+    """The page; curves get coarser, then fewer, until it fits its limit."""
     summary = summarise(recovery)
-    for shrink in (1, 2, 4, 12):
-        room = (LIMIT - WORDS - len(plotly.packed)) / shrink
-        page = _page(recovery, summary, plotly, room, max(1, CONDITIONS // shrink))
+    names = _looked_at(recovery, summary)
+    first = [
+        (item["condition"], recovery.grid.nodes.index(item["node"]))
+        for item in summary["look_first"]
+        if item["condition"] in names
+    ]
+    some = recovery if len(names) == len(recovery.conditions) else _with(recovery, names)
+    words = _words(recovery, summary, names)
+    room = LIMIT - WORDS
+    for _ in range(6):
+        page = _page(recovery, summary, words, plan(some, max(room, 20_000), first))
         if len(page) <= LIMIT:
             break
+        room -= len(page) - LIMIT + 60_000
     return page
 
 
-@dataclass(frozen=True)
-class _Plotly:
-    """The script of the installed package, packed, and its hash."""
+def _looked_at(recovery: Result, summary: dict[str, Any]) -> tuple[str, ...]:
+    """Conditions whose curves are in the page: all of them, but for very many."""
+    most = max(COMPARED, SERIES // max(1, len(recovery.grid.nodes)))
+    return contents.choose(recovery, summary, min(most, contents.ROWS)).conditions
 
-    packed: str
-    hash: str
 
-    @classmethod
-    @cache
-    def installed(cls) -> _Plotly:
-        """Packing takes a tenth of a second: once per process is enough.
+def _with(recovery: Result, names: tuple[str, ...]) -> Result:
+    from dataclasses import replace
 
-        Level 6 would take twice as long and make the page 2 % smaller.
-        """
-        script = files("plotly").joinpath("package_data", "plotly.min.js").read_bytes()
-        packed = base64.b64encode(gzip.compress(script, 4, mtime=0)).decode("ascii")
-        return cls(packed, _hash(script))
+    return replace(recovery, conditions={name: recovery.conditions[name] for name in names})
+
+
+def _words(recovery: Result, summary: dict[str, Any], names: tuple[str, ...]) -> dict[str, Any]:
+    """All that does not depend on how fine the curves are."""
+    compared = contents.choose(recovery, summary, COMPARED)
+    panels = [_panel(recovery, summary, names, i) for i in range(len(names))]
+    overview = [
+        one
+        for figure in FIGURES.values()
+        if figure.about == "all"
+        for one in _present(figure, figure.name, figure.draw(recovery, compared.conditions))
+    ]
+    return {
+        "names": names,
+        "worst": next((nodes[0] for nodes in compared.nodes.values() if nodes), 0),
+        "headline": contents.headline(summary),
+        "about": contents.about(recovery, summary),
+        "verdict": contents.verdict(summary),
+        "cards": contents.cards(summary),
+        "table": contents.table(summary),
+        "level": recovery.options.level,
+        "look_first": contents.look_first(recovery, summary, names),
+        "flagged": contents.total(summary)["suspect"] + contents.total(summary)["fail"],
+        "panels": panels,
+        "undrawn": len(recovery.conditions) - len(panels),
+        "compared": len(compared.conditions),
+        "overview": overview,
+        "still": {
+            f.id: {"data": f.drawing.data, "layout": f.drawing.layout}
+            for f in [*overview, *(figure for panel in panels for figure in panel.figures)]
+        },
+        "sections": {f.section for panel in panels for f in panel.figures}
+        | {f.section for f in overview},
+        "rejects": contents.rejects(recovery),
+        "remarks": contents.remarks(recovery, summary),
+        "decisions": summary["decisions"],
+        "made": contents.made(recovery, summary),
+    }
+
+
+def _page(
+    recovery: Result, summary: dict[str, Any], words: dict[str, Any], detail: Detail
+) -> bytes:
+    data = payload(recovery, words["names"], detail, words["worst"])
+    data["figures"] = words["still"]
+    script = scripts()
+    text: str = _template().render(
+        **words,
+        title="Recovered field",
+        data=data,
+        detail=detail,
+        many=sum(len(one.episodes) for one in recovery.conditions.values()),
+        payload=to_json(data),
+        script=script,
+        script_hash=_hash(script.encode()),
+        style=stylesheet("report.css"),
+    )
+    return text.encode()
+
+
+def scripts() -> str:
+    """All scripts of the page as one."""
+    parts = "\n".join(asset(f"js/{name}.js") for name in SCRIPTS)
+    return f'(() => {{\n"use strict";\n{parts}}})();\n'
 
 
 def _hash(script: bytes) -> str:
     return f"sha256-{base64.b64encode(hashlib.sha256(script).digest()).decode('ascii')}"
 
 
-def _page(
-    recovery: Result, summary: dict[str, Any], plotly: _Plotly, room: float, most: int
-) -> bytes:
-    chosen = contents.choose(recovery, summary, most)
-    panels = [_panel(recovery, chosen, name, room) for name in chosen.conditions]
-    overview = _overview(recovery, chosen)
-    drawn = [*overview, *(figure for panel in panels for figure in panel.figures)]
-    payload = {
-        "themes": palette.THEMES,
-        "figures": {f.id: {"data": f.drawing.data, "layout": f.drawing.layout} for f in drawn},
-    }
-    script = _asset("report.js")
-    text: str = _template().render(
-        title="Recovered field",
-        headline=contents.headline(summary),
-        about=contents.about(recovery, summary),
-        verdict=contents.verdict(summary),
-        cards=contents.cards(summary),
-        table=contents.table(summary),
-        level=recovery.options.level,
-        look_first=contents.look_first(recovery, summary, chosen),
-        flagged=contents.total(summary)["suspect"] + contents.total(summary)["fail"],
-        panels=panels,
-        undrawn=len(recovery.conditions) - len(panels),
-        overview=overview,
-        sections={figure.section for figure in drawn},
-        rejects=contents.rejects(recovery),
-        remarks=contents.remarks(recovery, summary),
-        made=contents.made(recovery, summary),
-        payload=to_json(payload),
-        plotly=plotly,
-        script=script,
-        script_hash=_hash(script.encode()),
-        style=_style(),
-    )
-    return text.encode()
-
-
-def _panel(recovery: Result, chosen: contents.Chosen, name: str, room: float) -> Panel:
-    one = recovery.conditions[name]
-    return Panel(
-        index=chosen.conditions.index(name),
-        name=shown(name),
-        figures=_of_condition(recovery, chosen, name, room / len(chosen.conditions)),
-        hidden=contents.hidden_table(one),
-        method=shown(one.method),
-        choice=plain(one.choice),
-    )
-
-
-def _of_condition(recovery: Result, chosen: contents.Chosen, name: str, room: float) -> list[Shown]:
-    """Figures of one condition and of its worst nodes, as fine as there is room for."""
-    index, nodes = chosen.conditions.index(name), chosen.nodes[name]
-    point = POINT + (INTERVAL if recovery.conditions[name].lower is not None else 0)
-    finest = {
-        "cells": int(min(room / 2 / CELL, 400_000)),
-        "points": int(np.clip(0.4 * room / (point * max(len(nodes), 1)), 100, 2000)),
-    }
-    out = []
+def _panel(
+    recovery: Result,
+    summary: dict[str, Any],
+    names: tuple[str, ...],
+    index: int,
+) -> Panel:
+    name = names[index]
+    figures = []
     for figure in FIGURES.values():
-        size = {figure.size: finest[figure.size]} if figure.size else {}
-        if figure.about == "condition":
-            drawing = figure.draw(recovery, name, **size)
-            out += _present(figure, f"{figure.name}-{index}", drawing)
-        elif figure.about == "node":
-            for node in nodes:
-                anchor = f"{figure.name}-{index}-{node}"
-                title = f"Node {shown(recovery.grid.nodes[node])}"
-                drawing = figure.draw(recovery, name, node, **size)
-                out += _present(figure, f"{anchor}-figure", drawing, title, anchor)
-    return out
+        wanted = figure.about == "condition" and figure.section in ("statistics", "hidden")
+        if wanted and index < STILL:
+            drawing = figure.draw(recovery, name)
+            figures += _present(figure, f"{figure.name}-{index}", drawing)
+    return Panel(
+        index=index,
+        name=shown(name) or "(no name)",
+        figures=figures,
+        hidden=contents.hidden_table(recovery.conditions[name]),
+        facts=contents.facts(name, summary["conditions"][name]),
+        empty=bool(np.isnan(recovery.conditions[name].estimate).all()),
+        worst=contents.worst_of(recovery, name, index),
+    )
 
 
-def _overview(recovery: Result, chosen: contents.Chosen) -> list[Shown]:
-    """Figures that compare the conditions."""
-    return [
-        one
-        for figure in FIGURES.values()
-        if figure.about == "all"
-        for one in _present(figure, figure.name, figure.draw(recovery, chosen.conditions))
-    ]
-
-
-def _present(
-    figure: Figure, key: str, drawing: Drawing | None, title: str = "", anchor: str = ""
-) -> list[Shown]:
+def _present(figure: Figure, key: str, drawing: Drawing | None) -> list[Shown]:
     if drawing is None:
         return []
-    return [Shown(key, drawing, figure.section, title or figure.title, figure.wide, anchor)]
-
-
-def _asset(name: str) -> str:
-    return files("fieldmend.report").joinpath("assets", name).read_text("utf-8")
-
-
-def _style() -> str:
-    light = palette.css(palette.LIGHT)
-    return (
-        f"{palette.themes()}"
-        # Three times: stronger than the rules of both themes. Paper is white.
-        f"@media print{{:root:root:root{{color-scheme:light;{light}--page:#fff}}}}"
-        f"{_asset('report.css')}"
-    )
+    return [Shown(key, drawing, figure.section, figure.title, figure.wide)]
 
 
 def _template() -> Any:
@@ -216,4 +209,5 @@ def _template() -> Any:
     )
     # A number and its percent sign stay on one line.
     environment.filters["bound"] = lambda text: re.sub(r"(?<=\d) (?=%)", "\u00a0", text)
-    return environment.from_string(_asset("report.html.j2"))
+    environment.filters["plain"] = plain
+    return environment.from_string(asset("report.html.j2"))

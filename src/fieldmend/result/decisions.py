@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from fieldmend.grid import stamp
 from fieldmend.text import moment, shown
 
 if TYPE_CHECKING:
@@ -43,6 +44,16 @@ class Decision:
     verdict: str
     kind: str = ""
     note: str = ""
+
+    def as_written(self) -> dict[str, Any]:
+        """As a file of decisions has it."""
+        parts = [[stamp(a), stamp(b)] for a, b in self.parts]
+        more: dict[str, Any] = {"parts": parts} if len(parts) > 1 else {}
+        return {
+            "node": self.node, "condition": self.condition, "start": parts[0][0],
+            "end": parts[-1][1], **more, "kind": self.kind, "decision": self.verdict,
+            "note": self.note,
+        }  # fmt: skip
 
     def rows(self, times: Array, slot: int) -> Iterator[slice]:
         """Slots of a grid that the parts touch."""

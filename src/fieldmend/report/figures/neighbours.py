@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from fieldmend.result.result import Result
 
 COMPARED = 500  # slots that a likeness is measured on
+LISTED = 8  # nodes near each, of which some may not measure a condition
 FEWEST = 2  # nodes with a place that make "nearest" worth saying
 
 
@@ -50,6 +51,25 @@ def _places(recovery: Result) -> list[geo.Place | None]:
     return [known.get(node) for node in recovery.grid.nodes]
 
 
+def neighbour_table(recovery: Result, one: Recovered | None = None) -> list[list[int]] | None:
+    """For each node the best few others: the nearest, or, of one condition, the most alike.
+
+    None where no condition is given and too few places are known to say who is near.
+    """
+    count = len(recovery.grid.nodes)
+    if one is None:
+        far = geo.distances(_places(recovery), slice(0, count))
+        score = np.where(np.isfinite(far), far, np.inf)
+        if np.count_nonzero(np.isfinite(far).any(axis=1)) <= FEWEST:
+            return None
+    else:
+        alike = _likenesses(one.estimate)
+        score = np.where(np.isfinite(alike), -alike, np.inf)
+    np.fill_diagonal(score, np.inf)
+    order = np.argsort(score, axis=1, kind="stable")[:, :LISTED]
+    return [[int(n) for n in row if np.isfinite(score[i, n])] for i, row in enumerate(order)]
+
+
 def positions(recovery: Result) -> tuple[Array, bool]:
     """Nodes × (x, y), NaN where unknown, and whether they are degrees east and north."""
     places = _places(recovery)
@@ -70,4 +90,16 @@ def _likeness(estimate: Array, node: int) -> Array:
         centred = np.where(known, some - mean, 0.0)
         size = np.sqrt((centred**2).sum(axis=0))
         alike: Array = centred.T @ centred[:, node] / (size * size[node])
+    return alike
+
+
+def _likenesses(estimate: Array) -> Array:
+    """Of all nodes with all."""
+    some = np.asarray(estimate[:: -(-len(estimate) // COMPARED)])
+    known = ~np.isnan(some)
+    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+        mean = np.where(known, some, 0.0).sum(axis=0) / known.sum(axis=0)
+        centred = np.where(known, some - mean, 0.0)
+        size = np.sqrt((centred**2).sum(axis=0))
+        alike: Array = centred.T @ centred / (size[:, None] * size)
     return alike

@@ -36,7 +36,7 @@ def places(recovery: Result, condition: str) -> Drawing | None:
     drawn = known[:MOST]
     at = at[drawn]
     if round_earth:
-        at[:, 0] = _unwrapped(at[:, 0])
+        at[:, 0] = unwrapped(at[:, 0])
     lost = loss_rates(observed(one))[drawn]
     share = _flagged(one)[drawn]
     trace = _marks([grid.nodes[n] for n in drawn], at, lost, share)
@@ -55,7 +55,7 @@ def places(recovery: Result, condition: str) -> Drawing | None:
     )
 
 
-def _unwrapped(degrees: Array) -> Array:
+def unwrapped(degrees: Array) -> Array:
     """Longitudes without a jump at 180°: the widest empty stretch is where the map is cut."""
     order = np.sort(degrees % 360)
     gaps = np.diff(np.append(order, order[0] + 360))

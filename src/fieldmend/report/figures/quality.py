@@ -65,7 +65,10 @@ def energy(recovery: Result, condition: str) -> Drawing | None:
 
 
 def residuals(recovery: Result, condition: str) -> Drawing | None:
-    """Reading minus estimate, trusted and suspect readings apart; None without readings."""
+    """Reading minus estimate, trusted and suspect readings apart; None without readings.
+
+    Straight in the middle, in decades outwards: far suspects are on the axis like all others.
+    """
     one = recovery.conditions[condition]
     with np.errstate(over="ignore", invalid="ignore"):
         off = one.observed - one.estimate
@@ -75,32 +78,56 @@ def residuals(recovery: Result, condition: str) -> Drawing | None:
     ]
     groups = [(name, v[np.isfinite(v)], token, dash) for name, v, token, dash in groups]
     trusted = groups[0][1]
-    reach = float(np.quantile(np.abs(trusted), 0.999)) * 1.5 if trusted.size else 0.0
-    if reach == 0 or not np.isfinite(reach):
+    usual = float(np.quantile(np.abs(trusted), 0.9)) if trusted.size else 0.0
+    if usual == 0 or not np.isfinite(usual):
         return None
+    far = max(float(np.abs(v).max(initial=0.0)) for _, v, _, _ in groups)
+    with np.errstate(over="ignore"):
+        reach = float(np.arcsinh(min(far / usual, 1e300))) * 1.03
     edges = np.linspace(-reach, reach, BINS + 1)
-    data, beyond = [], 0
+    data = []
     for name, values, token, dash in groups:
-        per_bin = np.histogram(values, edges)[0].astype(np.float64)
-        beyond += values.size - int(per_bin.sum())
+        with np.errstate(over="ignore"):
+            placed = np.arcsinh(np.clip(values / usual, -1e300, 1e300))
+        per_bin = np.histogram(placed, edges)[0].astype(np.float64)
         if values.size:
             middle = (edges[:-1] + edges[1:]) / 2
             line = _line(name, middle, np.where(per_bin, per_bin, np.nan), token, dash)
-            line |= {"mode": "lines", "hovertemplate": "%{y:,} readings at %{x:.3g}"}
-            data.append({**line, "line": {**line["line"], "shape": "hvh"}})
+            where = [f"{v:.3g}" for v in np.sinh(middle) * usual]
+            line |= {"mode": "lines", "hovertemplate": "%{y:,} readings at %{customdata}"}
+            data.append({**line, "customdata": where, "line": {**line["line"], "shape": "hvh"}})
     unit = label(one.unit) if one.unit else "unit not given"
-    x_axis = axis(f"reading − estimate ({unit})", range=[-reach, reach])
+    marks = _outwards(usual, far)
+    x_axis = axis(
+        f"reading − estimate ({unit})", range=[-reach, reach],
+        tickvals=[float(np.arcsinh(v / usual)) for v in marks], ticktext=[f"{v:g}" for v in marks],
+    )  # fmt: skip
     y_axis = axis("readings (log scale)", type="log", dtick=1)
-    usual = measure(float(np.median(np.abs(trusted))), one.unit)
-    outside = f" {counted(beyond, 'reading')} lie beyond the axis." if beyond else ""
+    half = measure(float(np.median(np.abs(trusted))), one.unit)
+    farthest = groups[1][1]
+    beyond = ""
+    if farthest.size:
+        most = measure(float(np.abs(farthest).max()), one.unit)
+        beyond = f" Suspect readings lie up to {most} off."
     return Drawing(
         data,
         frame(x_axis, y_axis, HEIGHT, showlegend=True),
         f"Histogram of reading minus estimate, {shown(one.name)}: half of the trusted readings "
-        f"are within {usual} of the estimate.",
-        f"{shown(one.name)}: half of the trusted readings lie within {usual} of the estimate."
-        f"{outside}",
+        f"are within {half} of the estimate.{beyond}",
+        f"{shown(one.name)}: half of the trusted readings lie within {half} of the estimate."
+        f"{beyond} The axis is straight in the middle and goes in decades outwards.",
     )
+
+
+def _outwards(usual: float, far: float) -> list[float]:
+    """Marks of an axis that is straight up to the usual and goes in decades beyond it."""
+    first = math.floor(math.log10(usual))
+    last = math.floor(math.log10(max(far, usual)))
+    every = max(1, -(-(last - first + 1) // 4))
+    sizes = [10.0**p for p in range(first, last + 1, every)]
+    apart = np.arcsinh(min(far / usual, 1e300)) / 10  # or their labels run into each other
+    sizes = [v for v in sizes if np.arcsinh(v / usual) > apart]
+    return [*(-v for v in reversed(sizes)), 0.0, *sizes]
 
 
 def by_gap(recovery: Result, condition: str) -> Drawing | None:

@@ -25,7 +25,8 @@ class Figure:
     name
         As `plot` calls it, and the start of its id in the page.
     section
-        Of the page: ``readings``, ``curves``, ``statistics``, ``map`` or ``hidden``.
+        Of the page: ``explore`` (drawn there by the page's own scripts, for any node and time),
+        ``statistics`` or ``hidden``; empty for what only `plot` draws.
     about
         What `draw` takes after the recovery: one ``condition``, a ``node`` of it (name and index),
         or ``all`` conditions (their names).
@@ -52,16 +53,17 @@ class Figure:
 
 
 _ROWS = (
-    Figure("heatmap", "readings", "condition", states, size=CELLS),
-    Figure("values", "readings", "condition", values, size=CELLS),
-    Figure("curve", "curves", "node", curve, size=POINTS),
+    Figure("heatmap", "explore", "condition", states, size=CELLS),
+    Figure("values", "explore", "condition", values, size=CELLS),
+    Figure("curve", "explore", "node", curve, size=POINTS),
     Figure("loss", "statistics", "all", rates, "Loss rate of the nodes", "lost readings",
            wide=False),
     Figure("gaps", "statistics", "all", gaps, "Gap lengths", "lost readings", wide=False),
     Figure("anomalies", "statistics", "all", flagged, "Flagged readings", "flagged readings"),
-    Figure("energy", "statistics", "condition", energy, "Singular-value energy", wide=False),
-    Figure("residuals", "statistics", "condition", residuals, "Residuals", wide=False),
-    Figure("map", "map", "condition", places, needs="places of nodes (locations=)"),
+    Figure("energy", "", "condition", energy, "Singular-value energy", wide=False),
+    Figure("residuals", "statistics", "condition", residuals,
+           "Readings off the estimate", wide=False),
+    Figure("map", "explore", "condition", places, needs="places of nodes (locations=)"),
     Figure("holdout", "hidden", "condition", by_gap,
            needs="a hold-out (holdout=True, and enough readings to hide some)"),
 )  # fmt: skip

@@ -1,0 +1,112 @@
+"""A condition's arrays, slot by slot or stretch by stretch: what the page draws from."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from fieldmend.core.engine import blocks
+from fieldmend.flags import Flag
+from fieldmend.grid import Array
+from fieldmend.result.recovered import Recovered
+from fieldmend.result.states import State
+
+WORST = (Flag.MISSING, Flag.PASS, Flag.NOT_EVALUATED, Flag.SUSPECT, Flag.FAIL)
+"""Codes 0 to 4 of a state: the worst flag in it."""
+EMPTY, ABSENT, REPLACED = 8, 16, 32
+"""Bits of a state: no estimate in it, no sensor in all of it, some reading replaced."""
+TENTHS = 10
+
+
+@dataclass(frozen=True)
+class Part:
+    """Some nodes of a condition over some slots, both as columns and rows of arrays.
+
+    `numbers` and `masks` are stretches × nodes.
+    """
+
+    numbers: dict[str, Array]
+    masks: dict[str, Array]
+
+
+def slots(one: Recovered, rows: slice, nodes: Array) -> Part:
+    """Slot by slot."""
+
+    def part(array: Array) -> Array:
+        return np.asarray(array[rows])[:, nodes]
+
+    numbers = {"estimate": part(one.estimate), "observed": part(one.observed)}
+    for name, array in (("lower", one.lower), ("upper", one.upper)):
+        if array is not None:
+            numbers[name] = part(array)
+    assert one.replaced is not None
+    worst = _worst(part(one.flag))
+    absent = one.state_rows(rows)[:, nodes] > State.LOST
+    bits = np.isnan(numbers["estimate"]) * EMPTY + absent * ABSENT
+    bits = bits + part(one.replaced) * REPLACED
+    return Part(numbers, {"state": (worst + bits).astype(np.uint8)})
+
+
+def stretches(one: Recovered, width: int, nodes: Array) -> Part:
+    """Stretches of `width` slots: lowest and highest, the widest interval, the worst state."""
+    parts = [
+        _reduced(one, slice(start, min(start + step, len(one.flag))), width, nodes)
+        for start, step in _rows(one.flag.shape, width)
+    ]
+    return Part(
+        {name: np.vstack([p.numbers[name] for p in parts]) for name in parts[0].numbers},
+        {name: np.vstack([p.masks[name] for p in parts]) for name in parts[0].masks},
+    )
+
+
+def _rows(shape: tuple[int, ...], width: int) -> list[tuple[int, int]]:
+    """Where to cut the record: a whole number of stretches in every part, bounded in memory."""
+    usual = next(iter(blocks(*shape)))
+    step = max(1, (usual.stop - usual.start) // width) * width
+    return [(start, step) for start in range(0, shape[0], step)]
+
+
+def _reduced(one: Recovered, rows: slice, width: int, nodes: Array) -> Part:
+    fine = slots(one, rows, nodes)
+    first = np.arange(0, len(fine.masks["state"]), width)
+
+    def by(pick: Callable[..., Array], array: Array) -> Array:
+        found: Array = pick.reduceat(array, first, axis=0)  # type: ignore[attr-defined]
+        return found
+
+    given = fine.numbers
+    numbers = {
+        "estimate": by(np.fmin, given["estimate"]),
+        "high": by(np.fmax, given["estimate"]),
+        "least": by(np.fmin, given["observed"]),
+        "most": by(np.fmax, given["observed"]),
+        "filled": _mean(one.filled_rows(rows)[:, nodes], by),
+    }
+    if "lower" in given:
+        numbers |= {"lower": by(np.fmin, given["lower"]), "upper": by(np.fmax, given["upper"])}
+    state = fine.masks["state"]
+    absent = (state & ABSENT) > 0
+    # A stretch is without an estimate, or a sensor, only where all of it is.
+    bits = by(np.logical_and, (state & EMPTY) > 0) * EMPTY + by(np.logical_and, absent) * ABSENT
+    bits = bits + by(np.logical_or, (state & REPLACED) > 0) * REPLACED
+    worst = by(np.maximum, state & 7)
+    served = by(np.add, (~absent).astype(np.int64))
+    lost = by(np.add, ((state & 7 == 0) & ~absent).astype(np.int64))
+    share = -(-lost * TENTHS // np.maximum(served, 1))
+    return Part(numbers, {"state": (worst + bits).astype(np.uint8), "lost": share.astype(np.uint8)})
+
+
+def _worst(flag: Array) -> Array:
+    out = np.zeros(flag.shape, dtype=np.uint8)
+    for code, meaning in enumerate(WORST):
+        out[flag == meaning] = code
+    return out
+
+
+def _mean(values: Array, by: Callable[..., Array]) -> Array:
+    known = np.isfinite(values)
+    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+        mean = by(np.add, np.where(known, values, 0.0)) / by(np.add, known.astype(np.int64))
+    return np.where(np.isfinite(mean), mean, np.nan)
