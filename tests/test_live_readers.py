@@ -145,15 +145,13 @@ def test_more_connections_than_there_is_room_for_are_ended(fresh, monkeypatch):
     monkeypatch.setattr(connections, "MOST", 3)
     with contextlib.ExitStack() as open_:
         lines = [
-            open_.enter_context(socket.create_connection(("127.0.0.1", fresh.port), timeout=20))
+            # Well before an idle one would be ended anyway.
+            open_.enter_context(socket.create_connection(("127.0.0.1", fresh.port), timeout=4))
             for _ in range(6)
         ]
-        ended = 0
         for line in lines[3:]:
             with contextlib.suppress(ConnectionResetError):
                 assert line.recv(10) == b""
-            ended += 1
-        assert ended == 3
 
 
 def test_a_thousand_readers_are_served_while_readings_come(fresh):
