@@ -202,3 +202,18 @@ def test_an_address_in_use_is_said(site):
         served(site.filled, f"127.0.0.1:{site.port}"),
     ):
         pass
+
+
+@pytest.mark.parametrize(
+    "options",
+    [("--listen", "0.0.0.0:0"), ("--listen", "me:secret@host"), ("--tls-cert", "cert.pem")],
+)
+def test_the_command_ends_with_2_before_it_listens(options, tmp_path, capsys, monkeypatch):
+    from fieldmend.cli import main
+
+    monkeypatch.delenv("FIELDMEND_TOKEN", raising=False)
+    assert main(["live", "http", "--state", str(tmp_path / "state"), *options]) == 2
+    said = capsys.readouterr().err
+    assert "fieldmend: " in said
+    assert "secret" not in said
+    assert not (tmp_path / "state").exists()

@@ -150,6 +150,30 @@ def test_lines_of_json_are_readings_too(fresh):
     assert json.loads(fresh.post(lines).text)["stored"] == 3
 
 
+TTN = {
+    "end_device_ids": {"device_id": "soil-7"},
+    "received_at": "2026-11-16T11:50:00Z",
+    "uplink_message": {"decoded_payload": {"temperature": 20.5}, "f_cnt": 3},
+}
+
+
+@pytest.mark.parametrize(
+    ("body", "node"),
+    [
+        (json.dumps(TTN).encode(), "soil-7"),
+        (b'[{"bn": "urn:dev:m7/", "bt": 1794829800, "n": "temperature", "v": 20.5}]', "urn:dev:m7"),
+        (b"air,node=m9 temperature=20.5 1794829800000000000\n", "m9"),
+        (b"air,node=m9 temperature=20.5\nair,node=m9 humidity=41\n", "m9"),
+    ],
+    ids=["The Things Stack", "SenML", "line protocol", "lines"],
+)
+def test_platforms_post_what_they_have(fresh, body, node):
+    response = fresh.post(body)
+    assert response.status == 200, response.text
+    assert json.loads(response.text)["stored"] >= 1
+    assert node in [one["node"] for one in fresh.json("/v1/now")["nodes"]]
+
+
 @pytest.mark.parametrize(
     "body",
     [b"", b"\x00\xff\xfe garbage", b"{", b"[" * 100_000, b"[" * 900 + b"]" * 900 + b"x",

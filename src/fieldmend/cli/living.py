@@ -125,6 +125,15 @@ def live(  # noqa: PLR0913 - options, keyword-only
     ] = None,
     tls_cert: Annotated[Path | None, _file("Certificate, PEM.", SERVER)] = None,
     tls_key: Annotated[Path | None, _file("Its key, PEM.", SERVER)] = None,
+    allow_host: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="A further name under which the server is asked for, as a proxy's. "
+            "May be repeated.",
+            metavar="NAME",
+            rich_help_panel=SERVER,
+        ),
+    ] = None,
     no_page: Annotated[
         bool, flag("--no-page", help="No page, the API alone.", panel=SERVER)
     ] = False,
@@ -187,15 +196,19 @@ def live(  # noqa: PLR0913 - options, keyword-only
     if check:
         _check(order)
         return
-    from fieldmend.live.server import serving
+    from fieldmend.live.server import UnsafeError, serving
 
-    served = serving(
-        listen or "127.0.0.1:8765",
-        token_file=token_file,
-        tls_cert=tls_cert,
-        tls_key=tls_key,
-        page=not no_page,
-    )
+    try:
+        served = serving(
+            listen or "127.0.0.1:8765",
+            token_file=token_file,
+            tls_cert=tls_cert,
+            tls_key=tls_key,
+            names=allow_host or (),
+            page=not no_page,
+        )
+    except UnsafeError as error:
+        raise typer.BadParameter(str(error)) from None
     order = replace(order, serving=served, **_beginning(like, model, slot, level))
     _run(order, quiet=quiet, warnings=served.warnings)
 
@@ -242,6 +255,7 @@ def _beginning(like: Path | None, model: Path | None, slot: str, level: float) -
     return {
         "model": recover(grid, holdout=False, level=level).model,
         "places": dict(grid.places or {}),
+        "units": dict(grid.units),
     }
 
 

@@ -6,7 +6,6 @@ journal's lock writes what everybody brought.
 
 from __future__ import annotations
 
-import json
 import sqlite3
 import threading
 from collections.abc import Iterable, Sequence
@@ -14,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from fieldmend.errors import InputError
+from fieldmend.live.bodies import reads
 from fieldmend.live.clock import Clock
 from fieldmend.live.journal import Journal
 from fieldmend.live.messages import Read, Refused, from_json
@@ -115,21 +115,22 @@ class Intake:
         return self.take((read for one in messages for read in from_json(one, arrived)), arrived)
 
     def post_bytes(self, body: bytes) -> dict[str, int]:
-        """One JSON document, or one a line (NDJSON).
+        """The body of a POST, of any format; committed when this returns.
 
         Raises
         ------
         InputError
-            Where it is no JSON: counted as rejected.
+            Where it can be read as none of them: counted as rejected.
         Busy
             As `post`.
         """
+        arrived = self.clock.now()
         try:
-            messages = decoded(body)
+            found = reads(body, arrived)
         except ValueError as error:
             self.refuse("unreadable", body[:200].decode("utf-8", "replace"))
-            raise InputError(f"no JSON ({shown(error)})") from None
-        return self.post(messages)
+            raise InputError(shown(error)) from None
+        return self.take(found, arrived)
 
     def refuse(self, why: str, text: str = "") -> None:
         """Count a message that was refused before it was read."""
@@ -188,21 +189,3 @@ class Intake:
             self.health.set("ok")
         for ticket, result in zip(batch, results, strict=True):
             ticket.result = result
-
-
-def decoded(body: bytes) -> list[Any]:
-    """The JSON documents in a body: one, or one a line.
-
-    Raises
-    ------
-    ValueError
-        Where it is neither.
-    """
-    text = body.decode("utf-8")
-    try:
-        return [json.loads(text)]
-    except ValueError:
-        lines = [line for line in text.splitlines() if line.strip()]
-        if len(lines) < 2:
-            raise
-        return [json.loads(line) for line in lines]

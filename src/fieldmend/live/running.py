@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import logging
+import math
 import secrets
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -55,7 +56,7 @@ class Order:
         Of messages, and of topics.
     follow
         Wait for more at a file's end.
-    model, places
+    model, places, units
         To begin with.
     outs
         Where clean rows and alerts go: ``mqtt://…`` and ``postgresql://…``.
@@ -75,6 +76,7 @@ class Order:
     follow: bool = False
     model: FieldModel | None = None
     places: Places = field(default_factory=dict)
+    units: Mapping[str, str] = field(default_factory=dict)
     outs: tuple[str, ...] = ()
     alert_url_file: Path | None = None
     ca_file: Path | None = None
@@ -177,6 +179,7 @@ class Live:
     def _run(self, journal: Journal) -> None:
         order, settings = self.order, self.order.settings
         session = _session(journal)
+        _name_units(journal, order.units)
         intake = Intake(journal, self.clock)
         models = Models(journal, settings, order.model)
         station = Station(intake, settings, self.clock, models)
@@ -281,10 +284,25 @@ def _session(journal: Journal) -> str:
     return found
 
 
+def _name_units(journal: Journal, units: Mapping[str, str]) -> None:
+    """What conditions are measured in, of those that the model knows."""
+    if units:
+        with journal.writing() as connection:
+            connection.executemany(
+                "INSERT INTO conditions (name, unit) VALUES (?, ?) "
+                "ON CONFLICT (name) DO UPDATE SET unit = excluded.unit",
+                units.items(),
+            )
+
+
 def _place(journal: Journal, places: Places) -> None:
-    """Where nodes are: x and y, or longitude and latitude."""
+    """Where nodes are: x and y, or degrees of latitude, as long in both directions."""
+    latitudes = [place["lat"] for place in places.values() if "lat" in place]
+    narrow = math.cos(math.radians(sum(latitudes) / len(latitudes))) if latitudes else 1.0
     rows = [
-        (place.get("x", place.get("lon")), place.get("y", place.get("lat")), name)
+        (place["lon"] * narrow, place["lat"], name)
+        if "lat" in place
+        else (place.get("x"), place.get("y"), name)
         for name, place in places.items()
     ]
     if rows:

@@ -53,9 +53,8 @@ class Readings:
             return _told(408, f"the body took longer than {PATIENCE:g} s", close=True)
         except ClientDisconnect:
             return Response(status_code=400)  # nobody is there to read it
-        except (InputError, RecursionError) as error:
-            why = str(error) if isinstance(error, InputError) else "nested too deep"
-            return _told(422, why)
+        except InputError as error:
+            return _told(422, str(error))
         except Busy as error:
             return _come_again(str(error), error.seconds)
         finally:

@@ -12,6 +12,7 @@ from fieldmend.live.formats import Message, read
 from fieldmend.live.intake import LARGEST
 from fieldmend.live.messages import Read, Refused, moment, named
 from fieldmend.live.sources.feed import Feed, Stopped
+from fieldmend.records.table.columns import clean
 from fieldmend.records.vocabulary import BOOKKEEPING, MISSING, NODE, PLACE, TIME, VALUE, VARIABLE
 from fieldmend.text import shown
 
@@ -26,10 +27,10 @@ class Lines:
     Examples
     --------
     >>> lines = Lines()
-    >>> list(lines.read("node,time,temperature", 0))
+    >>> list(lines.read("node,time,temperature [°C]", 0))
     []
-    >>> list(lines.read("m7,2026-11-16T08:15:00Z,20.5", 0))[0].value
-    20.5
+    >>> list(lines.read("m7,2026-11-16T08:15:00Z,20.5", 0))[0][1:]
+    ('temperature', 1794816900000000, 20.5, None)
     """
 
     def __init__(self, format: str = "auto", name: str = "") -> None:
@@ -66,8 +67,8 @@ class _Header:
     """Which column is what."""
 
     def __init__(self, names: list[str], separator: str) -> None:
-        lower = [name.strip().lower() for name in names]
-        self.separator, self.names = separator, [name.strip() for name in names]
+        self.separator, self.names = separator, clean(names)[0]  # as a recovery names them
+        lower = [name.lower() for name in self.names]
         self.node = _first(NODE, lower)
         self.time = _first(TIME, lower)
         self.clock = _first(("time",), lower) if self.time is not None else None

@@ -5,7 +5,7 @@ import { count, measure, shown } from "./words.js";
 
 const FAULTS = new Set(["dead", "stuck", "drift", "offset"]);
 const NAMED = 80; // nodes whose names are on the map
-const EDGE = 30; // pixels around the map
+const EDGE = 34; // pixels around the map
 
 export function stateOf(node, condition) {
   if (FAULTS.has(node.state)) return "fault";
