@@ -153,3 +153,30 @@ def test_slopes_without_some_slots_come_from_the_same_look():
     plain += [look.again(field, data.using(used & ~slots)).estimate(field, data) for slots in away]
     for own, other in zip(found, plain, strict=True):
         np.testing.assert_allclose(own, other, rtol=1e-5, atol=1e-5)
+
+
+def test_the_same_time_of_the_days_around_it_helps_where_days_are_alike():
+    """Each node repeats a day of its own; a node that lost whole days is known by its others."""
+    rng = np.random.default_rng(8)
+    day, days, nodes = 24, 20, 10
+    own = rng.normal(size=(day, nodes)) @ np.diag(rng.uniform(1, 3, nodes))
+    truth = np.tile(own, (days, 1)) + 0.2 * rng.normal(size=(day * days, nodes)).cumsum(axis=0) / 5
+    X = truth + 0.1 * rng.normal(size=truth.shape)
+    for n in range(nodes):
+        for k in rng.choice(days, 4, replace=False):
+            X[day * k : day * (k + 1), n] = np.nan
+    seen = ~np.isnan(X)
+    data = Data(np.where(seen, X, 0.0).T.copy(), seen.T.copy(), np.arange(len(X)))
+    field = np.where(seen, X, np.nanmean(X, axis=0)).T.copy()  # knows nothing of what is lost
+    off = [
+        second.second_look(field, data, periods=periods).estimate(field, data).T - truth
+        for periods in ((), (day,))
+    ]
+    without, with_days = (np.sqrt((e[~seen] ** 2).mean()) for e in off)
+    assert with_days < 0.7 * without
+
+
+def test_the_same_time_is_looked_up_by_the_number_of_the_slot():
+    z = np.array([[1.0, 2.0, 4.0, 8.0]])
+    slots = np.array([0, 3, 6, 7])
+    np.testing.assert_array_equal(second._same_time(z, slots, 3), [[2.0, 2.5, 2.0, 0.0]])

@@ -96,7 +96,7 @@ def learn(
         record = replace(record, view=view)
     # A course that is off already has no second part to play.
     taken = view.course is not None and view.course.values.any()
-    fitted = fit(record.data(sample), seed, tell, () if taken else asked)
+    fitted = fit(record.data(sample), seed, tell, lengths=asked, routine=not taken)
     trial = Trial.pooled(fitted.trials)
     routine = _usual(fitted)
     later = Honest.of_other_slots(trial, level, routine)

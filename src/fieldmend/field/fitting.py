@@ -9,6 +9,7 @@ import numpy as np
 
 from fieldmend.core.loop import Tell
 from fieldmend.core.prox import Mask
+from fieldmend.field.cycles import long_enough
 from fieldmend.field.flags import first_channels, learn, second_channels
 from fieldmend.field.holdout import draw_hidden, draw_runs
 from fieldmend.field.mixture import mixture_start, worth_trying
@@ -47,10 +48,13 @@ class Fit:
     start: str
 
 
-def fit(data: Data, seed: int, tell: Tell, lengths: Sequence[int] = ()) -> Fit:
+def fit(
+    data: Data, seed: int, tell: Tell, *, lengths: Sequence[int] = (), routine: bool = False
+) -> Fit:
     """Fit the field model; where slots say little of each other, also from the other start.
 
-    `lengths` are periods whose course may count where the network is silent.
+    `lengths` are periods: days and weeks alike; with `routine` their usual course may count where
+    the network is silent.
     """
     rng = np.random.default_rng(seed)
     false, field, screen = _screened(data, rng, tell)
@@ -74,11 +78,16 @@ def fit(data: Data, seed: int, tell: Tell, lengths: Sequence[int] = ()) -> Fit:
     field = update_factors(field, clean, rng, tol=1e-3, most=20)
     tell(field.rank)
     mean = estimate(field, clean)[0]
-    second = second_look(mean, clean)
-    joint = None if clean.company is None else second_look(mean, clean, joint=True)
-    routine = Routine.learnt(field, clean, lengths, np.random.default_rng([seed, 13]))
-    trials = _trials(field, clean, rng, tell, looks=(second, joint), routine=routine)
-    return Fit(field, clean, second, joint, routine, trials, screen, start)
+    periods = tuple(long_enough(lengths, clean.slots))
+    second = second_look(mean, clean, periods=periods)
+    joint = None
+    if clean.company is not None:
+        joint = second_look(mean, clean, joint=True, periods=periods)
+    usual = None
+    if routine:
+        usual = Routine.learnt(field, clean, periods, np.random.default_rng([seed, 13]))
+    trials = _trials(field, clean, rng, tell, looks=(second, joint), routine=usual)
+    return Fit(field, clean, second, joint, usual, trials, screen, start)
 
 
 def quick_field(data: Data, seed: int) -> Field:

@@ -106,6 +106,7 @@ def pack(part: FittedField) -> tuple[dict[str, Any], dict[str, Array]]:
     }
     if part.second is not None:
         arrays |= _pack_second(part.second)
+        words["second_periods"] = list(part.second.periods)
     if part.routine is not None:
         arrays |= _pack_routine(part.routine)
         words["routine"] = list(part.routine.lengths)
@@ -264,8 +265,8 @@ def _honest(got: Given, name: str) -> Honest:
 
 
 def _routine(got: Given) -> Routine:
-    lengths = got.word("routine", list)
-    if not lengths or not all(type(n) is int and n > 1 for n in lengths):
+    lengths = _periods(got, "routine")
+    if not lengths:
         raise ValueError("routine has no periods")
     n, loadings = got.nodes, got.array("routine_loadings", None)
     rank = loadings.shape[-1] if loadings.ndim == 2 else -1
@@ -290,12 +291,13 @@ def _routine(got: Given) -> Routine:
     )
     course = Course(got.array("routine_course", (n, max(lengths))), "")
     believed = got.number("routine_believed", lambda x: 0 <= x <= 1)
-    return Routine(course, field, tuple(lengths), believed)
+    return Routine(course, field, lengths, believed)
 
 
 def _second(got: Given) -> Second:
     n = got.nodes
     count = min(LIKE, n - len(_unheard(got)) - 1)
+    periods = _periods(got, "second_periods") if "second_periods" in got.words else ()
     like = got.within("second_like", (n, count), n - 1)
     able = got.within("second_able", (n,), 1.0)
     if (like % 1 != 0).any() or (able % 1 != 0).any():
@@ -306,14 +308,22 @@ def _second(got: Given) -> Second:
         size=got.positive("second_size", (n,)),
         level=got.array("second_level", (n,)),
         penalty=got.within("second_penalty", (n,), np.inf),
-        slope=got.array("second_slope", (n, count * len(LAGS) + 1)),
+        slope=got.array("second_slope", (n, count * len(LAGS) + 1 + len(periods))),
         able=able.astype(np.bool_),
         nodes=NodeModel(
             got.within("second_phi", (n,), _STEADIEST),
             got.positive("second_innovation", (n,)),
             got.positive("second_noise", (n,)),
         ),
+        periods=periods,
     )
+
+
+def _periods(got: Given, name: str) -> tuple[int, ...]:
+    lengths = got.word(name, list)
+    if not all(type(n) is int and 1 < n < 2**40 for n in lengths):
+        raise ValueError(f"{name} are no numbers of slots")
+    return tuple(lengths)
 
 
 def _calibration(got: Given, name: str) -> Calibration:

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from fieldmend.core.prox import Array
-from fieldmend.field.cycles import Course, layered_course, long_enough, without
+from fieldmend.field.cycles import Course, layered_course, without
 from fieldmend.field.model import Data, Field, estimate, follow, improve, update_factors
 from fieldmend.field.outages import silent_slots, usual_company
 from fieldmend.field.trials import bridged, refitted
@@ -36,8 +36,8 @@ class Routine:
     def learnt(
         cls, field: Field, clean: Data, lengths: Sequence[int], rng: np.random.Generator
     ) -> Routine | None:
-        """From a fitted field; None where no outage, or too few periods, make it worth while."""
-        enough = tuple(long_enough(lengths, clean.slots))
+        """From a fitted field; None where no outage, or no period, makes it worth while."""
+        enough = tuple(lengths)
         silent = silent_slots(clean.used, usual_company(clean.used))
         if not enough or int((~clean.used[:, silent]).sum()) < _WORTH:
             return None

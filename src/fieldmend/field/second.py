@@ -2,7 +2,8 @@
 
 The field model ties nodes together by a few common factors. Two nodes that are alike in a way of
 their own (one room, one slope) share more than that. So each node's readings are regressed on the
-field's estimates at the nodes most like it, just before, at and just after the slot; what the
+field's estimates at the nodes most like it, just before, at and just after the slot, and on its own
+at the same time of the days and weeks before and after, where such are known; what the
 regression leaves is smoothed by a chain of its own. How much of this second estimate counts, hidden
 readings decide (`lean`).
 """
@@ -42,10 +43,11 @@ class Second:
     size: Array  # nodes: its spread
     level: Array  # nodes: mean reading
     penalty: Array  # nodes
-    slope: Array  # nodes × (3K + 1)
+    slope: Array  # nodes × (3K + 1 + periods)
     able: Mask  # nodes with enough readings
     nodes: NodeModel
     joint: bool = False  # are the other conditions asked too?
+    periods: tuple[int, ...] = ()  # the same time on the days, and in the weeks, before and after
 
     def estimate(self, field: Array, data: Data) -> Array:
         """The second estimate at every entry; NaN for nodes with too few readings.
@@ -62,11 +64,13 @@ class Second:
 
     def _view(self, field: Array, data: Data) -> _View:
         z = (field - self.centre[:, None]) / self.size[:, None]
+        near = _lagged(z, data.links)
+        again = np.stack([_same_time(z, data.slots, p) for p in self.periods] or [z[:, :0]])
         company = data.company if self.joint else None
         if company is None:
-            return _View(_lagged(z, data.links), None, None)
+            return _View(near, again, None, None)
         others = np.stack([_lagged(_standard(one), data.links) for one in company.values])
-        return _View(_lagged(z, data.links), others, company.heard)
+        return _View(near, again, others, company.heard)
 
     def again(self, field: Array, data: Data) -> Second:
         """The same nodes, penalties and chains; slopes learnt from other readings."""
@@ -140,6 +144,7 @@ class _View:
     """What nodes are regressed on: the field and the other conditions at each lag."""
 
     field: Array  # lags × nodes × slots
+    again: Array  # periods × nodes × slots
     others: Array | None  # conditions × lags × nodes × slots
     heard: Mask | None
 
@@ -147,13 +152,17 @@ class _View:
         """The regressors of a node, one row each."""
         slots = self.field.shape[2]
         rows = [self.field[:, like].reshape(-1, slots), np.ones((1, slots))]
+        if self.again.shape[2]:
+            rows.append(self.again[:, node])
         for other in self.others if self.others is not None else ():
             near = other[_NOW, like[:_NEAR]]
             rows += [other[:, node], other[_NOW, node : node + 1] ** 2, near, near**2]
         return np.vstack(rows)
 
 
-def second_look(field: Array, data: Data, *, joint: bool = False) -> Second | None:
+def second_look(
+    field: Array, data: Data, *, joint: bool = False, periods: tuple[int, ...] = ()
+) -> Second | None:
     """Learn the regressions from the field's estimates (nodes × slots) and the readings."""
     count = len(field)
     able = data.used.sum(axis=1) >= _FEWEST
@@ -163,8 +172,9 @@ def second_look(field: Array, data: Data, *, joint: bool = False) -> Second | No
     like = _alike((field - centre[:, None]) / size[:, None], min(LIKE, count - 1))
     one, zero = np.ones(count), np.zeros(count)
     blank = Second(
-        like, centre, size, zero, zero, np.zeros((count, 0)), able, NodeModel(zero, one, one), joint
-    )
+        like, centre, size, zero, zero, np.zeros((count, 0)), able, NodeModel(zero, one, one),
+        joint, periods,
+    )  # fmt: skip
     first = blank.again(field, data)
     view = first._view(field, data)
     rest = np.zeros(field.shape)
@@ -194,6 +204,18 @@ def _lagged(z: Array, links: Mask) -> Array:
             z + np.where(last, from_before, to_after),
         ]
     )
+
+
+def _same_time(z: Array, slots: Index, period: int) -> Array:
+    """Mean of what is said of the same time a period before and after; 0 where neither is there."""
+    total, count = np.zeros_like(z), np.zeros(len(slots))
+    for shift in (-period, period):
+        at = np.minimum(np.searchsorted(slots, slots + shift), len(slots) - 1)
+        there = slots[at] == slots + shift
+        total += z[:, at] * there
+        count += there
+    out: Array = total / np.maximum(count, 1.0)
+    return out
 
 
 def _standard(values: Array) -> Array:
