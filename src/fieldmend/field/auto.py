@@ -25,7 +25,7 @@ from fieldmend.field.jumps import Index
 from fieldmend.field.model import Field, follow, loading_sums, with_loadings
 from fieldmend.field.outages import usual_company
 from fieldmend.field.record import Record, View
-from fieldmend.field.scaling import node_scaling, scaled
+from fieldmend.field.scaling import node_scaling, scaled, single
 from fieldmend.field.trials import Trial
 from fieldmend.field.windows import fit_slots, windows, worth_refining
 
@@ -109,7 +109,7 @@ def learn(
     nothing = np.zeros((field.rank, 0))
     model = FittedField(
         view=view,
-        field=replace(field, factors=nothing, deviation=nothing),
+        field=replace(field, factors=nothing, deviation=nothing, doubt=single(field.doubt)),
         screen=fitted.screen,
         second=fitted.second,
         honest=honest,
