@@ -13,7 +13,6 @@ from fieldmend.holdout.blocks import spread
 from fieldmend.holdout.drawing import draw
 from fieldmend.holdout.scoring import FAR, Lost, Said, Witnesses, believed, score, weights
 from fieldmend.holdout.strata import COUNT, STARTS, strata
-from fieldmend.holdout.usual import Usual
 from fieldmend.recovery import conditions, honest
 from fieldmend.recovery.conditions import one_condition
 from fieldmend.result.holdout import GapScore, Holdout
@@ -162,9 +161,8 @@ def test_the_second_run_is_the_whole_recovery_of_what_is_left():
     assert rec.holdout.method.count == mask.sum() == errors.size
     held = Witnesses.of(trial.readings, mask, trial.lost, Said(left.estimate))
     np.testing.assert_allclose(np.abs(held.error), errors)
-    usual = Usual.of(trial.readings, trial.lost, trial.seed)
     assert rec.holdout.false == 0
-    expected = score(held, Lost.of(~np.isnan(trial.readings), trial.lost), usual)
+    expected = score(held, Lost.of(~np.isnan(trial.readings), trial.lost))
     assert rec.holdout.method.mae == expected.method.mae
     assert rec.holdout.method.mae < rec.holdout.line.mae
 
@@ -324,38 +322,6 @@ def test_a_stuck_sensor_is_no_truth(monkeypatch):
     out = fm.recover(Grid.of(X), method="ls")["value"].holdout
     assert 0 < out.false < 120
     assert out.all_mae > out.method.mae
-
-
-# Calm times and rough ones ------------------------------------------------------------------------
-
-
-def calm(ours, line, blocks=20):
-    """Hidden readings, and a record in which the line is usually twice as far off."""
-    seen = witnesses(ours, line, np.zeros(len(ours), int), block=np.arange(len(ours)) % blocks)
-    return score(seen, lost_in({0: 10}), Usual(np.zeros(500, int), np.full(500, 2 * line.mean())))
-
-
-def test_hidden_in_calm_times_is_set_right_as_far_as_it_follows_the_line():
-    rough = 1 + (np.arange(1000) % 20) / 10
-    out = calm(0.5 * rough, rough)
-    assert out.line.mae == pytest.approx(2 * rough.mean())
-    assert out.method.mae == pytest.approx(2 * 0.5 * rough.mean())
-    assert out.plain_mae == pytest.approx(0.5 * rough.mean())
-    steady = calm(np.full(1000, 0.5), rough)
-    assert steady.method.mae == pytest.approx(0.5, rel=0.1)
-    assert steady.line.mae == out.line.mae
-
-
-def test_what_is_usual_is_the_mean_over_the_record():
-    """Rough in one tenth of the record, where nothing was lost: known all the same."""
-    rng = np.random.default_rng(0)
-    X = 0.01 * rng.normal(size=(1000, 8))
-    X[400:500] += 10 * rng.normal(size=(100, 8))
-    X[np.ix_(range(20, 380, 20), range(8))] = np.nan
-    usual = Usual.of(X, np.isnan(X), 0)
-    assert (usual.stratum % 5 == 0).all()
-    every = np.abs(X[1:-1] - (X[:-2] + X[2:]) / 2)
-    assert usual.error.mean() == pytest.approx(np.nanmean(every), rel=0.15)
 
 
 # How sure it is ----------------------------------------------------------------------------------

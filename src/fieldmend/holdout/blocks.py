@@ -9,7 +9,6 @@ from fieldmend.holdout.strata import COUNT, Index, Mask
 
 MOST = 24  # stretches of time that a record is cut into,
 GAPS = 2  # each so many usual gaps long at least
-PRIOR = 2.0  # blocks
 
 
 def blocks_of(heard: Mask, hidden: Mask, gap: Index) -> Index:
@@ -23,19 +22,6 @@ def blocks_of(heard: Mask, hidden: Mask, gap: Index) -> Index:
     usual = float(np.median(gap[hidden])) if hidden.any() else 1.0
     count = int(np.clip(slots / (GAPS * usual), 2, MOST))
     return np.asarray((before + 1) * count // slots, dtype=np.intp)
-
-
-def slope(ours: Array, line: Array, block: Index, prior: float) -> float:
-    """By how much the mean of one moves with the mean of the other, from block to block.
-
-    Few blocks can not tell: the prior counts as two of them.
-    """
-    index = np.unique(block, return_inverse=True)[1]
-    u, v = (np.bincount(index, a - a.mean()) for a in (ours, line))
-    both, own, count = float(u @ v), float(v @ v), len(u)
-    if own == 0.0:
-        return prior
-    return (both + PRIOR * prior * own / count) / (own + PRIOR * own / count)
 
 
 def spread(values: Array, stratum: Index, block: Index, weight: Array) -> float:

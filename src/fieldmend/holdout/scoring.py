@@ -9,16 +9,14 @@ import numpy as np
 
 from fieldmend.diagnostics import gap_at
 from fieldmend.grid import Array
-from fieldmend.holdout.blocks import blocks_of, slope, spread
+from fieldmend.holdout.blocks import blocks_of, spread
 from fieldmend.holdout.strata import COUNT, STARTS, Index, Mask, bounds, strata
-from fieldmend.holdout.usual import Usual
 from fieldmend.metrics import GapErrors, HiddenErrors, interpolate
 from fieldmend.result.holdout import GapScore, Holdout
 
 FAR = 5.0  # times the error that nine in ten stay below, off estimate and line both: a false one
 LONGER = 2.0  # times the longest gap tried: what was lost in longer ones is untested
 DOUBTED = 0.05  # of the hidden readings may be left out as certainly false
-AT_MOST = 4.0  # times: more is not set right
 FEWEST = 10  # hidden readings that a kind of gap needs to be tested
 
 
@@ -123,9 +121,7 @@ def believed(doubted: Mask) -> Mask:
     return ~doubted
 
 
-def score(
-    seen: Witnesses, lost: Lost, usual: Usual | None = None, *, copied: bool = True
-) -> Holdout | None:
+def score(seen: Witnesses, lost: Lost, *, copied: bool = True) -> Holdout | None:
     """The errors of an estimate made without the hidden readings, beside a straight line's.
 
     Parameters
@@ -134,9 +130,6 @@ def score(
         The hidden readings. Those without an estimate are left out.
     lost
         What was really lost.
-    usual
-        How hard gaps like these usually are for a line: what was hidden in calmer or rougher times
-        is set right by as much as the estimate's errors follow the line's.
     copied
         Whether they were hidden in copies of the real gaps.
 
@@ -152,7 +145,7 @@ def score(
     as_lost = bool(weight.any())
     if not as_lost:
         weight = np.bincount(seen.stratum, minlength=COUNT) / seen.error.size
-    table = _Table.of(seen, usual)
+    table = _Table.of(seen)
     return table.whole(weight, lost, copied=copied and as_lost)
 
 
@@ -173,7 +166,7 @@ def _tried(seen: Witnesses, lost: Lost) -> Mask:
 
 @dataclass(frozen=True)
 class _Table:
-    """Errors of every hidden reading, limited and set right."""
+    """Errors of every hidden reading, limited."""
 
     seen: Witnesses
     ours: Array
@@ -181,7 +174,7 @@ class _Table:
     far: Mask
 
     @classmethod
-    def of(cls, seen: Witnesses, usual: Usual | None = None) -> _Table:
+    def of(cls, seen: Witnesses) -> _Table:
         ours, line = np.abs(seen.error), np.abs(seen.line)
         limit = np.full(COUNT, np.inf)
         for k in np.unique(seen.stratum):
@@ -191,30 +184,7 @@ class _Table:
         at = limit[seen.stratum]
         far = (ours > at) & (line > at)
         ours, line = np.where(far, at, ours), np.where(far, at, line)
-        table = cls(seen, ours, line, far)
-        return table if usual is None else table.set_right(usual.means(limit), limit)
-
-    def set_right(self, usual: Array, limit: Array) -> _Table:
-        """As if readings had been hidden in times as calm and as rough as the record's.
-
-        The line's errors get their usual mean, the estimate's move along by as much as they follow
-        the line's from block to block (regression on a mean that is known).
-        """
-        own, right = self.ours.copy(), self.line.copy()
-        for k in np.flatnonzero(np.isfinite(usual)):
-            here = self.seen.stratum == k
-            ours, line = self.ours[here], self.line[here]
-            if not here.any() or not ours.any() or not line.any() or usual[k] == 0:
-                continue
-            bounded = np.minimum(line, limit[k])  # as the usual ones are
-            mean, straight = float(ours.mean()), float(bounded.mean())
-            follows = slope(ours, bounded, self.seen.block[here], mean / straight)
-            follows = min(max(follows, 0.0), 2 * mean / straight)
-            factor = 1 + follows * (usual[k] - straight) / mean
-            factor = min(max(factor, 1 / AT_MOST), AT_MOST)
-            own[here] = factor * ours
-            right[here] = line * (usual[k] / straight)
-        return _Table(self.seen, own, right, self.far)
+        return cls(seen, ours, line, far)
 
     def kept(self, which: Mask) -> _Table:
         """Some of them."""
@@ -256,7 +226,6 @@ class _Table:
         return self._mean(values, weight), top * self._mean((values / top) ** 2, weight) ** 0.5
 
     def _uncertainty(self, values: Array, weight: Array) -> float:
-        """Not less for being set right: the lost gaps, too, are few, in calm times or rough."""
         return spread(values, self.seen.stratum, self.seen.block, weight)
 
     def _covered(self, weight: Array) -> float | None:

@@ -21,7 +21,6 @@ from fieldmend.grid import Array, Grid
 from fieldmend.holdout.drawing import Hidden, draw
 from fieldmend.holdout.scoring import Lost, Said, Witnesses, believed
 from fieldmend.holdout.scoring import score as summed
-from fieldmend.holdout.usual import Usual
 from fieldmend.recovery.filling import replaced
 from fieldmend.recovery.judging import outside
 from fieldmend.recovery.service import service
@@ -99,7 +98,6 @@ class Scores:
 
     seen: list[Witnesses] = field(default_factory=list)
     lost: list[Lost] = field(default_factory=list)
-    usual: list[Usual] = field(default_factory=list)
     where: list[tuple[slice, Array]] = field(default_factory=list)  # slots, what was hidden there
     copied: bool = False
 
@@ -110,7 +108,6 @@ class Scores:
         self.seen.append(Witnesses.of(trial.readings, hidden, trial.lost, said, period))
         self.where.append((trial.rows, hidden))
         self.lost.append(Lost.of(heard, trial.lost))
-        self.usual.append(Usual.of(trial.readings, trial.lost, trial.seed, period))
         self.copied |= trial.hidden.copied
 
     def whole(self, false: Array | None = None) -> Holdout | None:
@@ -121,10 +118,9 @@ class Scores:
         if not self.seen:
             return None
         seen, lost = Witnesses.pooled(self.seen), Lost.pooled(self.lost)
-        usual = Usual.pooled(self.usual)
         kept = believed(np.concatenate([_doubted(false, *one) for one in self.where]))
-        found = summed(seen.kept(kept), lost, usual, copied=self.copied)
-        every = summed(seen, lost, usual, copied=self.copied)
+        found = summed(seen.kept(kept), lost, copied=self.copied)
+        every = summed(seen, lost, copied=self.copied)
         if found is None or every is None:
             return every
         return replace(

@@ -74,8 +74,8 @@ class Holdout:
     difference_error
         Standard error of its difference to the line's.
     plain_mae, plain_line_mae
-        The mean absolute errors at the hidden readings as they are: without a limit on any single
-        error, and not set right for calm or rough times.
+        The mean absolute errors at the hidden readings as they are, without a limit on any single
+        error.
     far
         Hidden readings so far off estimate and line both that they are taken for false: their
         errors are limited, and no interval is asked to hold them.
