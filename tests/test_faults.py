@@ -9,12 +9,14 @@ import fieldmend as fm
 from fieldmend import faults
 from fieldmend.faults import (
     events,
+    excursions,
     history,
     implied,
     lasting,
     levels,
     neighbours,
     ranking,
+    seen_too,
     stretches,
 )
 from fieldmend.quantities import identify
@@ -714,7 +716,7 @@ def labels_of(net, **more):
 # hours had 26 %, the fireworks 15 %, the sun 54 %.
 @pytest.mark.parametrize(
     ("kind", "most"),
-    [("rush", 0.02), ("fireworks", 0.02), ("rain", 0.02), ("sun", 0.15), ("front", 0.02)],
+    [("rush", 0.02), ("fireworks", 0.02), ("rain", 0.02), ("sun", 0.04), ("front", 0.02)],
 )
 def test_what_really_happens_is_not_called_false(kind, most):
     share = []
@@ -722,6 +724,48 @@ def test_what_really_happens_is_not_called_false(kind, most):
         net = fm.simulate.happening(kind, seed=seed)
         share.append(faults.persistent(net.readings, labels_of(net))[net.event].mean())
     assert np.mean(share) < most
+
+
+def went(same, size=1.0, other=1.0, back=0.0):
+    ones = np.ones(len(same))
+    given = (ones * np.asarray(array, dtype=float) for array in (same, size, back))
+    return excursions.Went(*given, lambda: other * ones)
+
+
+def test_witnesses_are_as_many_as_chance_hardly_makes():
+    alone = [0.01] + 9 * [0.5]
+    assert seen_too.by_chance(went(alone)) == pytest.approx(1 - 0.99**10)
+    two = [0.01, 0.02] + 8 * [0.5]  # two of ten at 2 % each
+    expected = 1 - 0.98**10 - 10 * 0.02 * 0.98**9
+    assert seen_too.by_chance(went(two)) == pytest.approx(expected)
+    assert seen_too.by_chance(went([])) == 1.0
+    assert seen_too.by_chance(went([0.11] * 10)) == 1.0  # what is not rare is no witness
+    assert seen_too.by_chance(went(two, size=0.2)) == 1.0  # nor what hardly moves
+    assert seen_too.by_chance(went(two, other=0.005, back=1.0)) == 1.0  # all go the other way too
+    assert seen_too.by_chance(went(two, other=0.005, back=0.1)) == pytest.approx(expected)
+
+
+def test_a_short_move_of_others_is_no_witness_of_a_long_departure():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(2000, 12))
+    X[900:1000, 0] += 30
+    long, short = X.copy(), X.copy()
+    long[900:1000, 1:4] += 30
+    short[940:950, 1:4] += 30
+    near = np.arange(1, 12)
+    chances = [
+        seen_too.by_chance(excursions.Course(part, alone=False)(900, 1000, 0, near))
+        for part in (long, short)
+    ]
+    assert chances[0] < 1e-4
+    assert chances[1] > 1e-2
+
+
+def test_the_top_of_a_departure_is_where_it_is_half_as_large():
+    course = np.array([0, 0, 1, 3, 8, np.nan, 6, 3.9, 4.0, 2, 0, 0.0])
+    assert seen_too._top(course, 2, 10) == (4, 9)
+    assert seen_too._top(-course, 2, 10) == (4, 9)
+    assert seen_too._top(np.full(5, np.nan), 1, 4) == (1, 4)
 
 
 def test_an_event_is_reported_with_those_who_saw_it():

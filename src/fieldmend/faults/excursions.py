@@ -17,7 +17,7 @@ LAG = 6
 # Positions in the record that say what is usual.
 PLACES = 500
 # Stretches like the one in question that the record has to hold.
-FEWEST = 8
+FEWEST = 6
 
 
 @dataclass(frozen=True)
@@ -36,6 +36,11 @@ class Shape:
         return cls(step, inside, max(-(-LAG // step), inside // 4))
 
     @property
+    def lasts(self) -> int:
+        """Steps for which others have to stay out: half as long."""
+        return max(1, self.inside // 2)
+
+    @property
     def centre(self) -> int:
         """Steps in which others may see it."""
         return self.inside + 2 * self.lag
@@ -49,35 +54,26 @@ class Shape:
 class Went:
     """Of each companion: the share of other stretches in which it went as far, and how far.
 
-    `same` to the node's side, `other` to the other; `size` as a part of the node's own way, each in
-    its own spread, `either` to whichever side it went farther. Most departures have no witness, and
-    nobody asks of them who went the other way: that is found when it is asked for.
+    `same` to the node's side, `other` to the other; `size` and `back` the same ways as parts of the
+    node's own, each in its own spread. Most departures have no witness, and nobody asks of them who
+    went the other way: that is found when it is asked for.
     """
 
     def __init__(
-        self,
-        same: Array,
-        size: Array,
-        other: Callable[[], Array] | None = None,
-        either: Callable[[], Array] | None = None,
+        self, same: Array, size: Array, back: Array, other: Callable[[], Array] | None = None
     ) -> None:
-        self.same, self.size = same, size
-        self._other, self._either = other, either
+        self.same, self.size, self.back = same, size, back
+        self._other = other
 
     @classmethod
     def unknown(cls, count: int) -> Went:
         """Nobody can say what is usual."""
-        return cls(np.ones(count), np.ones(count))
+        return cls(*(np.ones(count) for _ in range(3)))
 
     @cached_property
     def other(self) -> Array:
         """Share of stretches in which each went as far to the other side."""
         return np.ones(len(self.same)) if self._other is None else self._other()
-
-    @cached_property
-    def either(self) -> Array:
-        """How far each went to whichever side it went farther."""
-        return np.ones(len(self.same)) if self._either is None else self._either()
 
 
 @dataclass
@@ -94,12 +90,12 @@ class Course:
     """How far each column goes out of its surroundings, at any place and scale.
 
     Columns are nodes, or conditions of one node. NaN = not heard, or not to be heard. What is usual
-    is told by each column `alone`, or by all together, where they go their own ways. A witness goes
-    `comparable` times as far as the node, each in its own spread.
+    is told by each column `alone`, or by all together, where they go their own ways. Which side
+    they go to does not matter with `either`: warm air is dry, steam is not.
     """
 
-    def __init__(self, values: Array, *, alone: bool, comparable: float = 0.0) -> None:
-        self.values, self.alone, self.comparable = values, alone, comparable
+    def __init__(self, values: Array, *, alone: bool, either: bool = False) -> None:
+        self.values, self.alone, self.either = values, alone, either
         spread = node_medians(np.abs(values - node_medians(values)))
         self.spread = np.where(spread > 0, spread, 1.0)
         self._steps: dict[int, Array] = {}
@@ -127,20 +123,15 @@ class Course:
         whole = np.count_nonzero(far) / max(len(places), 1) * self._stretches(shape)
         if whole < FEWEST:  # too long for anybody to say what is usual
             return Went.unknown(near.size)
-        same = self._shares(out[side][:-1], usual[side][far][:, :-1], whole)
         own = max(out[side][-1] / self.spread[node], 1e-300)
-        size = out[side][:-1] / self.spread[near] / own
-        same[~(size >= self.comparable)] = 1.0
+        both = side, 1 - side
+        with np.errstate(over="ignore", invalid="ignore"):
+            size, back = (np.nan_to_num(out[s][:-1] / self.spread[near] / own) for s in both)
 
-        def other() -> Array:
-            return self._shares(out[1 - side][:-1], usual[1 - side][far][:, :-1], whole)
+        def share(s: int) -> Array:
+            return self._shares(out[s][:-1], usual[s][far][:, :-1], whole)
 
-        def either() -> Array:
-            with np.errstate(over="ignore", invalid="ignore"):
-                both = np.fmax(out[0][:-1], out[1][:-1]) / self.spread[near] / own
-            return np.asarray(np.nan_to_num(both))
-
-        return Went(same, np.nan_to_num(size), other, either)
+        return Went(share(side), size, back, lambda: share(1 - side))
 
     def _shares(self, mine: Array, usual: Array, whole: float) -> Array:
         """Share of usual excursions that are as large, each node in its own measure."""
@@ -190,13 +181,15 @@ class Course:
         beyond = (rows < 0) | (rows >= len(series))
         part = series[np.clip(rows, 0, len(series) - 1)[:, :, None], columns]
         part[beyond] = np.nan
-        centre = part[:, pad : pad + shape.centre]
+        held = _running_means(part[:, pad : pad + shape.centre], shape.lasts)
         around = np.concatenate([part[:, :pad], part[:, pad + shape.centre :]], axis=1)
         middle = window_medians(around)
         with np.errstate(invalid="ignore"):
-            high = np.where(np.isnan(centre), -np.inf, centre).max(axis=1) - middle
-            low = middle - np.where(np.isnan(centre), np.inf, centre).min(axis=1)
-        heard = ~np.isnan(centre).all(axis=1) & ~np.isnan(middle)
+            high = np.where(np.isnan(held), -np.inf, held).max(axis=1) - middle
+            low = middle - np.where(np.isnan(held), np.inf, held).min(axis=1)
+        if self.either:
+            high = low = np.maximum(high, low)
+        heard = ~np.isnan(held).all(axis=1) & ~np.isnan(middle)
         return np.where(heard, high, np.nan), np.where(heard, low, np.nan)
 
     def _coarse(self, step: int) -> Array:
@@ -209,6 +202,19 @@ def window_medians(part: Array) -> Array:
     """Medians along the middle axis of windows × steps × columns, NaN left out."""
     windows, steps, columns = part.shape
     return node_medians(part.transpose(1, 0, 2).reshape(steps, -1)).reshape(windows, columns)
+
+
+def _running_means(part: Array, width: int) -> Array:
+    """Means of so many neighbouring steps, along the middle axis; NaN where most were not heard."""
+    if width == 1:
+        return part
+    known = ~np.isnan(part)
+    total, count = (
+        np.cumsum(np.pad(a, ((0, 0), (1, 0), (0, 0))), axis=1)
+        for a in (np.where(known, part, 0.0), known.astype(float))
+    )
+    total, count = (a[:, width:] - a[:, :-width] for a in (total, count))
+    return np.where(count >= width / 2, total / np.maximum(count, 1), np.nan)
 
 
 def _block_means(values: Array, step: int) -> Array:

@@ -11,11 +11,11 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-from scipy.special import pdtrc
+from scipy.special import bdtrc, pdtrc
 
 from fieldmend import geo
 from fieldmend.faults.events import DAY, on_low_battery
-from fieldmend.faults.excursions import LAG, Course, window_medians
+from fieldmend.faults.excursions import LAG, Course, Went, window_medians
 from fieldmend.faults.implied import implied
 from fieldmend.faults.labels import Context
 from fieldmend.faults.neighbours import BATTERY, companions, correlations
@@ -30,26 +30,17 @@ from fieldmend.faults.stretches import (
     stretches,
 )
 
-# A companion that went as far in a share of other stretches is a witness. The smaller the share,
-# the fewer of ten are needed: chance makes as many in 1 to 5 % of the cases. Single false readings
-# are many and what happens mostly lasts, so one or two readings ask for more: 1 %.
-WITNESSES = ((0.005, 1), (0.02, 2), (0.05, 3), (0.1, 4))
-OF_A_SPIKE = ((0.0005, 1), (0.004, 2), (0.015, 3), (0.04, 4))
+# A departure is an event if companions go as far together as chance makes them this rarely. Single
+# false readings are many and what happens mostly lasts, so one or two readings ask for more.
+CHANCE, OF_A_SPIKE = 0.02, 0.005
 SPIKE = 2
-# Single readings of several nodes at one time are an event if chance makes as many this rarely.
-CHANCE = 0.001
-# Of each node the five nearest and the five most alike, and a wider circle of up to twice twelve:
-# the sun, a plume and a queue do not ask who is near. Chance makes as many in 1 % of the cases.
-NEAR, WIDE = 5, 12
-OF_MANY = ((0.005, 2), (0.01, 3), (0.02, 4), (0.05, 6))
+# Of each node the five nearest and the five most alike, and a wider circle of up to twice forty:
+# the sun, a plume and a queue do not ask who is near.
+NEAR, WIDE = 5, 40
 # Share of those who may go the other way: nodes that fail together go anywhere.
 AGAINST = 1 / 3
-# A move of all nodes is in what they imply, so it is no excuse for a departure many times as large.
-COMPARABLE = 0.25
-# Another condition has gone as far in this share of other stretches at most, all of them together.
-CONDITION = 0.04
-# ... and this part of the node's own way now, each in its own spread.
-PART = 0.1
+# A witness goes this part of the node's way, each in its own spread, in so many stretches at most.
+COMPARABLE, RARE = 0.25, 0.1
 SAME_SENSOR = 0.9
 
 
@@ -123,11 +114,10 @@ def _by_nodes(values: Array, flagged: Mask, context: Context, mute: Mask) -> Mas
     departure = np.where(mute, np.nan, field.residual / field.spread)
     singles = _singles(values, departure, asked)
     usual = _without_habit(sound, context)
-    courses = Course(departure, alone=False), Course(usual, alone=True, comparable=COMPARABLE)
-    steady = [np.where(singles != 0, np.nan, course.values) for course in courses]
-    lasting = (
-        Course(steady[0], alone=False),
-        Course(steady[1], alone=True, comparable=COMPARABLE),
+    courses = Course(departure, alone=False), Course(usual, alone=True)
+    lasting = tuple(
+        Course(np.where(singles != 0, np.nan, course.values), alone=course.alone)
+        for course in courses
     )
     near, wide = _companions(sound, context, (NEAR, WIDE))
     often = {sign: (singles == sign).mean(axis=0) for sign in (1, -1)}
@@ -140,8 +130,8 @@ def _by_nodes(values: Array, flagged: Mask, context: Context, mute: Mask) -> Mas
             seen = _coincide(singles[a:b, near[n]] == sign, often[sign][near[n]])
             seen |= _is_seen(courses, (down, None), at, calm, OF_A_SPIKE)
         else:
-            seen = _is_seen(lasting, (down, None), at, near[n], WITNESSES)
-            seen |= _is_seen(lasting, (down, None), at, wide[n], OF_MANY)
+            seen = _is_seen(lasting, (down, None), at, near[n], CHANCE)
+            seen |= _is_seen(lasting, (down, None), at, wide[n], CHANCE)
         if seen:
             out[a:b, n] = asked[a:b, n]
     return out
@@ -167,7 +157,7 @@ def _coincide(alike: Mask, often: Array) -> bool:
     """
     together = np.count_nonzero(alike.any(axis=0))
     expected = float(often.sum()) * len(alike)
-    return bool(together > 0 and pdtrc(together - 1, expected) < CHANCE)
+    return bool(together > 0 and pdtrc(together - 1, expected) < OF_A_SPIKE)
 
 
 def _stretches(values: Array, asked: Mask, mute: Mask) -> Iterator[tuple[int, int, int]]:
@@ -202,13 +192,12 @@ def by_conditions(values: Array, flagged: Mask, context: Context, mute: Mask) ->
         alike = correlations(np.diff(quiet, axis=0))[0, 1:] > SAME_SENSOR
         if alike.all():
             continue
-        course = Course(columns[:, [True, *~alike]], alone=True)
+        course = Course(columns[:, [True, *~alike]], alone=True, either=True)
         theirs = np.arange(1, course.values.shape[1])
         for node, a, b in _stretches(values[:, [n]], asked[:, [n]], mute[:, [n]]):
             if np.count_nonzero(asked[a:b, n]) > SPIKE:
-                went = course(a, b, node, theirs)
-                rare = np.minimum(went.same, went.other) <= CONDITION / theirs.size
-                out[a:b, n] = asked[a:b, n] & bool((rare & (went.either > PART)).any())
+                share = course(*_top(columns[:, 0], a, b), node, theirs).same.min()
+                out[a:b, n] = asked[a:b, n] & (bdtrc(0, theirs.size, share) <= CHANCE)
     return out
 
 
@@ -225,18 +214,41 @@ def _is_seen(
     sides: tuple[int | None, ...],
     at: tuple[int, int, int],
     near: Array,
-    enough: tuple[tuple[float, int], ...],
+    chance: float,
 ) -> bool:
-    for course, side in zip(courses, sides, strict=True):
-        went = course(*at, near, side)
-        for share, needed in enough:
-            for_it = went.same <= share
-            if needed == 1:  # one alone has to go some of the way
-                for_it &= went.size >= COMPARABLE
-            count = np.count_nonzero(for_it)
-            if count >= needed and np.count_nonzero(went.other <= share) <= AGAINST * count:
-                return True
-    return False
+    """Whether companions go along, in one of the courses, as chance makes them go this rarely."""
+    return any(
+        by_chance(course(*at, near, side)) <= chance
+        for course, side in zip(courses, sides, strict=True)
+    )
+
+
+def by_chance(went: Went) -> float:
+    """How often chance makes as many companions go as far: the least over how many are counted.
+
+    Each companion's share of other stretches in which it went as far is a probability. The k
+    smallest of m are no larger than the k-th as often as a binomial says. A witness goes a part of
+    the way and does so rarely: a false node moves what the others imply for each other a little,
+    and all at once. At most a third as many may go the other way.
+    """
+    witness = (went.size >= COMPARABLE) & (went.same <= RARE)
+    if not witness.any():
+        return 1.0
+    share = np.sort(went.same[witness])
+    count = np.arange(1, share.size + 1)
+    others = np.sort(went.other[went.back >= COMPARABLE])
+    fit = np.searchsorted(others, share, side="right") <= AGAINST * count
+    return float(bdtrc(count - 1.0, went.same.size, share)[fit].min(initial=1.0))
+
+
+def _top(departure: Array, start: int, stop: int) -> tuple[int, int]:
+    """The part of a stretch from where it is half as far off as at its farthest until it is not.
+
+    What goes away slowly is seen by others as long as it is large.
+    """
+    size = np.nan_to_num(np.abs(departure[start:stop]))
+    high = np.flatnonzero(size >= 0.5 * size.max(initial=0.0))
+    return (start + int(high[0]), start + int(high[-1]) + 1) if high.size else (start, stop)
 
 
 def _bridged(marks: Mask, readings: Array) -> Mask:
