@@ -68,7 +68,7 @@ class Went:
     @classmethod
     def unknown(cls, count: int) -> Went:
         """Nobody can say what is usual."""
-        return cls(*(np.ones(count) for _ in range(3)))
+        return cls(np.ones(count), np.ones(count), np.ones(count))
 
     @cached_property
     def other(self) -> Array:

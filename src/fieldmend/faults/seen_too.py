@@ -33,6 +33,8 @@ from fieldmend.faults.stretches import (
 # A departure is an event if companions go as far together as chance makes them this rarely. Single
 # false readings are many and what happens mostly lasts, so one or two readings ask for more.
 CHANCE, OF_A_SPIKE = 0.02, 0.005
+# Where most departures are events, the next one is probably too: up to so many times less is asked.
+LENIENT = 4.0
 SPIKE = 2
 # Of each node the five nearest and the five most alike, and a wider circle of up to twice forty:
 # the sun, a plume and a queue do not ask who is near.
@@ -121,20 +123,33 @@ def _by_nodes(values: Array, flagged: Mask, context: Context, mute: Mask) -> Mas
     )
     near, wide = _companions(sound, context, (NEAR, WIDE))
     often = {sign: (singles == sign).mean(axis=0) for sign in (1, -1)}
+    found = []
     for n, a, b in _stretches(values, asked, mute):
         down = int(middle(departure[a:b, n][asked[a:b, n]]) < 0)
+        sides = down, None
         at = a, b, n
-        if (singles[a:b, n] != 0)[asked[a:b, n]].all():
+        single = bool((singles[a:b, n] != 0)[asked[a:b, n]].all())
+        if single:
             calm = near[n][~singles[max(a - LAG, 0) : b + LAG, near[n]].any(axis=0)]
             sign = 1 - 2 * down
-            seen = _coincide(singles[a:b, near[n]] == sign, often[sign][near[n]])
-            seen |= _is_seen(courses, (down, None), at, calm, OF_A_SPIKE)
+            chance = _least(courses, sides, at, (calm,), OF_A_SPIKE)
+            chance = min(chance, _coincide(singles[a:b, near[n]] == sign, often[sign][near[n]]))
         else:
-            seen = _is_seen(lasting, (down, None), at, near[n], CHANCE)
-            seen |= _is_seen(lasting, (down, None), at, wide[n], CHANCE)
-        if seen:
-            out[a:b, n] = asked[a:b, n]
+            chance = _least(lasting, sides, at, (near[n], wide[n]), CHANCE)
+        found.append((at, single, chance))
+    for least, singly in ((CHANCE, False), (OF_A_SPIKE, True)):
+        chances = np.array([chance for _, single, chance in found if single == singly])
+        limit = least * _odds(chances <= least)
+        for (a, b, n), single, chance in found:
+            if single == singly and chance <= limit:
+                out[a:b, n] = asked[a:b, n]
     return out
+
+
+def _odds(seen: Mask) -> float:
+    """How many times less is asked where most departures have turned out to be events."""
+    events = np.count_nonzero(seen)
+    return min(max((events + 1) / (seen.size - events + 1), 1.0), LENIENT)
 
 
 def _singles(values: Array, departure: Array, asked: Mask) -> Array:
@@ -149,15 +164,15 @@ def _singles(values: Array, departure: Array, asked: Mask) -> Array:
     return out
 
 
-def _coincide(alike: Mask, often: Array) -> bool:
-    """Whether more companions have a single of this sign at the very time than chance makes.
+def _coincide(alike: Mask, often: Array) -> float:
+    """How often chance makes as many companions have a single of this sign at the very time.
 
     `alike` are the slots in question, `often` each companion's share of such singles. Singles are
     no witnesses but then: where many readings are false, some are near in time.
     """
     together = np.count_nonzero(alike.any(axis=0))
     expected = float(often.sum()) * len(alike)
-    return bool(together > 0 and pdtrc(together - 1, expected) < OF_A_SPIKE)
+    return float(pdtrc(together - 1, expected)) if together else 1.0
 
 
 def _stretches(values: Array, asked: Mask, mute: Mask) -> Iterator[tuple[int, int, int]]:
@@ -209,18 +224,21 @@ def _relative(values: Array) -> Array:
     return np.asarray(deviation - slot_medians(deviation)[:, None])
 
 
-def _is_seen(
+def _least(
     courses: tuple[Course, ...],
     sides: tuple[int | None, ...],
     at: tuple[int, int, int],
-    near: Array,
-    chance: float,
-) -> bool:
-    """Whether companions go along, in one of the courses, as chance makes them go this rarely."""
-    return any(
-        by_chance(course(*at, near, side)) <= chance
-        for course, side in zip(courses, sides, strict=True)
-    )
+    circles: tuple[Array, ...],
+    enough: float,
+) -> float:
+    """The least chance over circles of companions and courses; none further once one is small."""
+    least = 1.0
+    for near in circles:
+        for course, side in zip(courses, sides, strict=True):
+            least = min(least, by_chance(course(*at, near, side)))
+            if least <= enough:
+                return least
+    return least
 
 
 def by_chance(went: Went) -> float:
