@@ -13,6 +13,7 @@ import numpy as np
 import fieldmend as fm
 from fieldmend.grid import Array, Grid
 from fieldmend.live.clock import SetClock
+from fieldmend.live.companions import Companions
 from fieldmend.live.intake import Intake
 from fieldmend.live.journal import Journal
 from fieldmend.live.messages import Reading
@@ -42,14 +43,16 @@ def cut(grid: Grid, rows: slice) -> Grid:
 
 
 @contextmanager
-def station(model: fm.FieldModel, start: int, **more: int) -> Iterator[Station]:
+def station(
+    model: fm.FieldModel, start: int, companions: Companions | None = None, **more: int
+) -> Iterator[Station]:
     """A station in a folder of its own; models are never fitted anew."""
     settings = replace(Settings(refit=10_000 * DAY), **more)
     with tempfile.TemporaryDirectory() as folder:
         with closing(Journal.open(folder, slot=settings.slot)) as journal:
             clock = SetClock(start)
             intake = Intake(journal, clock)
-            out = Station(intake, settings, clock, Models(journal, settings, model))
+            out = Station(intake, settings, clock, Models(journal, settings, model, companions))
             out.start()
             yield out
 

@@ -244,6 +244,9 @@ def _beginning(like: Path | None, model: Path | None, slot: str, level: float) -
         return {"model": FieldModel.load(model)}
     if like is None:
         return {}
+    from dataclasses import replace
+
+    from fieldmend.live.companions import Companions
     from fieldmend.records import read
     from fieldmend.recovery import recover
 
@@ -252,8 +255,11 @@ def _beginning(like: Path | None, model: Path | None, slot: str, level: float) -
         grid = records.grid(slot)
     finally:
         records.close()
+    fitted = recover(grid, holdout=False, level=level).model
+    mine = {name: X for name, X in grid.values.items() if name in fitted.conditions}
     return {
-        "model": recover(grid, holdout=False, level=level).model,
+        "model": fitted,
+        "companions": Companions.fit(replace(grid, values=mine)),
         "places": dict(grid.places or {}),
         "units": dict(grid.units),
     }

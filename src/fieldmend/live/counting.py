@@ -51,7 +51,8 @@ def counts(connection: sqlite3.Connection, folder: Path) -> dict[str, Any]:
         "slot_seconds": None if newest is None else newest[1],
         "outbox": _waiting(connection),
         "broker_dropped": counters.get("broker_dropped", 0),
-        "sequence_gaps": one("SELECT coalesce(sum(last - first + 1), 0) FROM holes"),
+        "sequence_gaps": counters.get("sequence_lost", 0)
+        + one("SELECT coalesce(sum(last - first + 1), 0) FROM holes"),
         "journal_bytes": sum(
             path.stat().st_size for path in folder.glob(f"{FILE}*") if path.is_file()
         ),

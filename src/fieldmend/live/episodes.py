@@ -30,7 +30,7 @@ NETWORK = 0  # the node of an episode that no single node has
 # Windows in a row that have to see it before it is said; others are said at once. What ends at the
 # newest slot is judged with nothing after it: on untouched days of 51 nodes, offsets and deaths
 # that were seen once were gone at the next look.
-SIGHTINGS = {"drift": 3, "offset": 6, "dead": 6}
+SIGHTINGS = {"drift": 2, "offset": 6, "dead": 6}
 
 
 @dataclass(frozen=True)

@@ -126,8 +126,6 @@ class Journal:
             os.close(os.open(path, os.O_CREAT | os.O_WRONLY, 0o600))
         connection = sqlite3.connect(path, check_same_thread=False, isolation_level=None)
         try:
-            connection.execute("PRAGMA journal_mode = WAL")
-            connection.execute("PRAGMA synchronous = FULL")
             connection.execute("PRAGMA busy_timeout = 10000")
             _check(connection, path, slot, network)
         except BaseException:
@@ -203,6 +201,8 @@ def read_only(folder: str | os.PathLike[str]) -> sqlite3.Connection:
 def _check(connection: sqlite3.Connection, path: Path, slot: int, network: str) -> None:
     """Make the tables, or see that they are ours."""
     try:
+        connection.execute("PRAGMA journal_mode = WAL")
+        connection.execute("PRAGMA synchronous = FULL")
         there = connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()[0]
         if not there:
             connection.executescript(f"BEGIN;{SCHEMA}")

@@ -64,19 +64,22 @@ def _all_sent(connection: sqlite3.Connection, stop: int) -> bool:
 
 def _write_readings(connection: sqlite3.Connection, day: int, path: Path) -> None:
     rows = connection.execute(
-        "SELECT n.name, r.time, c.name, r.value FROM readings r JOIN nodes n ON n.id = r.node "
-        "JOIN conditions c ON c.id = r.condition WHERE r.time >= ? AND r.time < ? ORDER BY r.time",
+        "SELECT n.name, r.time, c.name, r.value, c.unit FROM readings r "
+        "JOIN nodes n ON n.id = r.node JOIN conditions c ON c.id = r.condition "
+        "WHERE r.time >= ? AND r.time < ? ORDER BY r.time",
         (day, day + DAY),
     ).fetchall()
-    columns = list(zip(*rows, strict=True)) or [(), (), (), ()]
+    columns = list(zip(*rows, strict=True)) or [()] * 5
     given = {
         "node": np.array(columns[0], dtype=object),
         "time": np.array(columns[1], dtype="datetime64[us]"),
         "variable": np.array(columns[2], dtype=object),
         "value": np.array(columns[3], dtype=np.float64),
+        "unit": np.array(columns[4], dtype=object),
     }
-    _write(given, "node::VARCHAR AS node, timezone('UTC', time) AS time, variable::VARCHAR AS "
-           "variable, value", path)  # fmt: skip
+    text = "{0}::VARCHAR AS {0}".format
+    cells = text("node"), "timezone('UTC', time) AS time", text("variable"), "value", text("unit")
+    _write(given, ", ".join(cells), path)
 
 
 def _write_clean(connection: sqlite3.Connection, network: str, day: int, path: Path) -> None:

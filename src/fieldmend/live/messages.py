@@ -146,14 +146,14 @@ def moment(stamp: Any) -> int:
     True
     """
     number = numeric(stamp)
-    if number is not None:
+    if number is not None and abs(number) < 1e20:
         exact = stamp if isinstance(stamp, int) else number
         # Seconds until the year 5138; beyond that the unit is finer by a thousand, and so on.
         for scale in (1_000_000, 1000, 1):
             if abs(number) < 1e11 * (1_000_000 // scale):
                 return round(exact * scale)
         return round(exact / 1000)
-    if not isinstance(stamp, str):
+    if number is not None or not isinstance(stamp, str):
         msg = f"no time: {stamp!r}"
         raise ValueError(msg)
     when = datetime.fromisoformat(stamp.strip())

@@ -19,11 +19,13 @@ import numpy as np
 from fieldmend.errors import InputError
 from fieldmend.field.fieldmodel import FieldModel
 from fieldmend.grid import stamp
+from fieldmend.live.companions import Companions
 from fieldmend.live.journal import Journal, put
 from fieldmend.live.settings import Settings
 
 log = logging.getLogger(__name__)
 FOLDER = "model"
+COMPANIONS = ".companions"
 WORSE = 1.1
 KEPT = 10  # model files
 NEIGHBOURS = 3
@@ -39,14 +41,19 @@ class Models:
         Whose past models are fitted to.
     settings
         When, and to how long a past.
-    given
-        A model to begin with, taken if the journal has none.
+    given, companions
+        A model to begin with, taken if the journal has none, and what came with it.
     """
 
     def __init__(
-        self, journal: Journal, settings: Settings, given: FieldModel | None = None
+        self,
+        journal: Journal,
+        settings: Settings,
+        given: FieldModel | None = None,
+        companions: Companions | None = None,
     ) -> None:
         self.journal, self.settings, self.given = journal, settings, given
+        self.companions = companions or Companions()
         self.folder = journal.folder / FOLDER
         self.name = ""
         self.fitted_to = 0  # µs
@@ -64,6 +71,7 @@ class Models:
         name = self.journal.get("model")
         if name and self._file(name).exists():
             self.name, self.fitted_to = name, int(self.journal.get("model_time") or 0)
+            self.companions = Companions.load(companions_file(self._file(name)))
             return FieldModel.load(self._file(name))
         if self.given is None:
             return None
@@ -71,6 +79,7 @@ class Models:
         name = f"{stamp(last // 60_000_000 * 60_000_000)[:16]}Z"
         self.folder.mkdir(exist_ok=True)
         self.given.save(self._file(name))
+        self.companions.save(companions_file(self._file(name)))
         self._note(name, last, {"why": "given"}, self.given)
         return self.given
 
@@ -148,6 +157,7 @@ class Models:
         except InputError as error:
             self._refused({"why": str(error)}, now)
             return None
+        self.companions = Companions.load(companions_file(self._file(self._wanted)))
         self._note(self._wanted, self.fitting_to, found, model)
         self._tidy()
         log.info("a new model is in use: %s", found["why"])
@@ -174,9 +184,15 @@ class Models:
         return self.folder / f"{name.replace(':', '')}.npz"
 
     def _tidy(self) -> None:
-        for old in sorted(self.folder.glob("*.npz"))[:-KEPT]:
-            if old != self._file(self.name):
-                old.unlink(missing_ok=True)
+        models = [file for file in self.folder.glob("*.npz") if file != self._file(self.name)]
+        for old in sorted(file for file in models if COMPANIONS not in file.name)[:-KEPT]:
+            old.unlink(missing_ok=True)
+            companions_file(old).unlink(missing_ok=True)
+
+
+def companions_file(model: Path) -> Path:
+    """The file beside a model that says what nodes' companions imply."""
+    return model.with_name(f"{model.stem}{COMPANIONS}.npz")
 
 
 def neighbours(model: FieldModel) -> dict[str, list[str]]:

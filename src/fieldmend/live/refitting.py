@@ -7,6 +7,7 @@ import logging
 import sys
 from contextlib import closing
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -17,8 +18,9 @@ from fieldmend.field.fieldmodel import FieldModel
 from fieldmend.field.holdout import draw_runs
 from fieldmend.field.online import start, step
 from fieldmend.grid import Array, Grid
+from fieldmend.live.companions import Companions
 from fieldmend.live.journal import read_only
-from fieldmend.live.modelling import WORSE
+from fieldmend.live.modelling import WORSE, companions_file
 from fieldmend.live.recent import means
 from fieldmend.recovery import recover
 
@@ -109,6 +111,7 @@ def refit(order: dict[str, Any]) -> dict[str, Any]:
     if order["old"] is None:
         model = fitted(grid, order["level"], limits)
         model.save(order["out"])
+        _save_companions(grid, model, order["out"])
         return {"taken": True, "why": f"the first, fitted to {len(grid.times)} slots"}
     newest = min(NEWEST, int(SHARE * len(grid.times)))
     before, day = _parts(grid, newest)
@@ -124,8 +127,14 @@ def refit(order: dict[str, Any]) -> dict[str, Any]:
         return {**found, "taken": False, "why": why}
     # The intervals and the gate come from the newest part, which it has not seen.
     model.replayed(_matched(model, day)).save(order["out"])
+    _save_companions(grid, model, order["out"])
     said = "" if its is None else f", its error {error / its:.2f} of the old one's"
     return {**found, "taken": True, "why": f"fitted to {len(before.times)} slots{said}"}
+
+
+def _save_companions(grid: Grid, model: FieldModel, out: str) -> None:
+    mine = {name: X for name, X in grid.values.items() if name in model.conditions}
+    Companions.fit(replace(grid, values=mine)).save(companions_file(Path(out)))
 
 
 def _parts(grid: Grid, newest: int) -> tuple[Grid, Grid]:

@@ -16,6 +16,7 @@ from fieldmend.errors import InputError
 from fieldmend.export.writing import OutputError
 from fieldmend.field.fieldmodel import FieldModel
 from fieldmend.live.clock import Clock, WallClock
+from fieldmend.live.companions import Companions
 from fieldmend.live.intake import Intake
 from fieldmend.live.journal import Journal, put
 from fieldmend.live.keeping import move_old_days
@@ -56,7 +57,7 @@ class Order:
         Of messages, and of topics.
     follow
         Wait for more at a file's end.
-    model, places, units
+    model, companions, places, units
         To begin with.
     outs
         Where clean rows and alerts go: ``mqtt://…`` and ``postgresql://…``.
@@ -75,6 +76,7 @@ class Order:
     topic: str | None = None
     follow: bool = False
     model: FieldModel | None = None
+    companions: Companions | None = None
     places: Places = field(default_factory=dict)
     units: Mapping[str, str] = field(default_factory=dict)
     outs: tuple[str, ...] = ()
@@ -181,7 +183,7 @@ class Live:
         session = _session(journal)
         _name_units(journal, order.units)
         intake = Intake(journal, self.clock)
-        models = Models(journal, settings, order.model)
+        models = Models(journal, settings, order.model, order.companions)
         station = Station(intake, settings, self.clock, models)
         source = source_of(order, session)
         targets = targets_of(order, str(journal.get("network")), session)

@@ -18,6 +18,7 @@ from fieldmend.field.fieldmodel import FieldModel
 from fieldmend.live import closing
 from fieldmend.live.clock import Clock
 from fieldmend.live.closing import Closing
+from fieldmend.live.companions import Drifts
 from fieldmend.live.episodes import Episodes
 from fieldmend.live.following import Follower
 from fieldmend.live.intake import Intake
@@ -59,6 +60,7 @@ class Station:
         self.follower = Follower(limits=settings.limits)
         self.silences = Silences(longest_learnt=DAY // self.slot)
         self.together = Together()
+        self.drifts = Drifts(models.companions)
         away = {"silent": 0, "event": 6 * self.slot, "lasting": max(HOUR, 12 * self.slot)}
         self.episodes = Episodes(away)
         self.closed: int | None = None  # left edge of the slot that closes next
@@ -97,6 +99,7 @@ class Station:
 
     def _take(self, model: FieldModel | None) -> None:
         self.follower = Follower(model, self.settings.limits, name=self.models.name)
+        self.drifts = Drifts(self.models.companions)
         if model is not None:
             with self.journal.writing() as connection:
                 self.intake.writer.introduce(connection, model)
@@ -184,6 +187,7 @@ class Station:
         self.silences.hear(np.any(heard, axis=0) if heard else np.zeros(len(nodes), np.bool_))
         ids = self.intake.writer.conditions
         aside = {key[1] for key in self.episodes.open if key[0] == "lasting"}
+        self.drifts.hear(said, nodes, slot, ids, aside)
         sightings = silent(self.silences, self.slot, slot)
         sightings += self.together.see(said, self.follower, slot, ids, aside)
         with self.journal.writing() as connection:
@@ -224,9 +228,10 @@ class Station:
                 one = Closing(slot, 1, now, self.follower.name, self.smoothing, window)
                 said = settled.row((slot - window[0]) // self.slot)
                 made = closing.write(connection, one, said, ids)
+            found = self.drifts.sightings()
             if 2 * self.recent.rows >= self.settings.smoothed:  # less tells no fault from a habit
-                found = lasting(settled, ids)
-                self.episodes.see(connection, ("lasting",), found, newest, made)
+                found = [*found, *lasting(settled, ids)]
+            self.episodes.see(connection, ("lasting",), found, newest, made)
             put(connection, settled=stop)
             add(connection, {"settled": max(0, (stop - first) // self.slot)})
         self.settled = stop

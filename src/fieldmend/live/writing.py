@@ -212,8 +212,13 @@ class Writer:
                     "INSERT OR IGNORE INTO holes VALUES (?, ?, ?)", (node, last + 1, sequence - 1)
                 )
             self.sequences[node] = sequence, max(time, newest)
-        elif time > newest:
-            self.sequences[node] = sequence, time  # the node has started again
+        elif time > newest:  # the node has started again: what is missing stays missing
+            self.sequences[node] = sequence, time
+            (lost,) = connection.execute(
+                "SELECT coalesce(sum(last - first + 1), 0) FROM holes WHERE node = ?", (node,)
+            ).fetchone()
+            add(connection, {"sequence_lost": lost})
+            connection.execute("DELETE FROM holes WHERE node = ?", (node,))
         else:
             _fill(connection, node, sequence)
 

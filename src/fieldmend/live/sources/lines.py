@@ -71,11 +71,9 @@ class _Header:
         lower = [name.lower() for name in self.names]
         self.node = _first(NODE, lower)
         self.time = _first(TIME, lower)
-        self.clock = _first(("time",), lower) if self.time is not None else None
-        if self.clock == self.time:
-            self.clock = None  # one column is date and time
-        elif self.clock is not None:
-            self.time = _first(("date",), lower)
+        self.clock: int | None = None
+        if "date" in lower and "time" in lower:
+            self.time, self.clock = lower.index("date"), lower.index("time")
         self.variable, self.value = _first(VARIABLE, lower), _first(VALUE, lower)
         self.sequence = _first(("seq", "sequence", "epoch"), lower)
         known = {self.node, self.time, self.clock, self.variable, self.sequence}

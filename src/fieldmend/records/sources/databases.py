@@ -16,6 +16,14 @@ from fieldmend.text import shown
 LONGEST_CELL = 1 << 20  # bytes; a reading is no picture
 LEAST_ROWS = 1_000_000
 ROWS_PER_BYTE = 4
+# The journal of `fieldmend live`: what it has of readings, as its files of older days have it.
+JOURNAL = (
+    "SELECT n.name AS node, "
+    "strftime('%Y-%m-%dT%H:%M:%f', r.time / 1e6, 'unixepoch') || 'Z' AS time, "
+    "c.name AS variable, r.value AS value, c.unit AS unit FROM readings r "
+    "JOIN nodes n ON n.id = r.node JOIN conditions c ON c.id = r.condition ORDER BY r.time"
+)
+JOURNAL_TABLES = {"readings", "nodes", "conditions", "slots", "clean"}
 
 
 def sqlite(path: Path, name: str, table: str | None, query: str | None) -> Stage:
@@ -23,6 +31,7 @@ def sqlite(path: Path, name: str, table: str | None, query: str | None) -> Stage
     con = sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)
     con.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, LONGEST_CELL)
     try:
+        query = query or (_journal(con) if table is None else None)
         cursor = con.execute(query or _sqlite_select(con, name, table))
     except (sqlite3.Error, sqlite3.Warning) as error:  # two statements in one are a Warning
         con.close()
@@ -36,6 +45,12 @@ def sqlite(path: Path, name: str, table: str | None, query: str | None) -> Stage
     stage = _batched(name, names, cursor, words, con, sqlite3.Error, most)
     stage.asked = query is not None
     return stage
+
+
+def _journal(con: sqlite3.Connection) -> str | None:
+    """The query for the journal of `fieldmend live`, if it is one."""
+    tables = {row[0] for row in con.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
+    return JOURNAL if tables >= JOURNAL_TABLES else None
 
 
 def _sqlite_select(con: sqlite3.Connection, name: str, table: str | None) -> str:

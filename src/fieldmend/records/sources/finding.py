@@ -29,6 +29,7 @@ READ = (
 ).split()
 WRITTEN = (".recovered.", ".anomalies.", ".rejects.")  # by fieldmend itself
 MEMBERS = 10_000
+JOURNAL = "journal.db"  # of `fieldmend live`: its folder holds readings there, and older days
 
 
 def files(name: str) -> tuple[list[str], list[str]]:
@@ -47,6 +48,9 @@ def files(name: str) -> tuple[list[str], list[str]]:
 
 
 def _folder(name: str) -> tuple[list[str], list[str]]:
+    if os.path.isfile(os.path.join(name, JOURNAL)):
+        days = sorted(glob.glob(os.path.join(glob.escape(name), "days", "*.readings.parquet")))
+        return [*days, os.path.join(name, JOURNAL)], []
     found, over = [], 0
     for folder, folders, names in os.walk(name):
         folders[:] = sorted(one for one in folders if not one.startswith("."))

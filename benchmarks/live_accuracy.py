@@ -1,0 +1,114 @@
+"""`fieldmend live` on IntelLab: how far off are rev 0 and rev 1 at readings that were hidden?
+
+The model is fitted to the first three days; on the days after, half of the readings are lost, or
+nodes are offline for 1 h or 6 h. Beside them: the last value, and the batch that knows the whole
+future. Writes benchmarks/results/live_accuracy.md.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+
+import fieldmend as fm
+from live_network import cut, feed, intellab, station
+
+RESULTS = Path(__file__).parent / "results" / "live_accuracy.md"
+FITTED = 864  # slots: three days
+BEFORE = 144  # slots streamed before hidden readings count
+PATTERNS = {"50 % lost": 0, "offline 1 h": 12, "offline 6 h": 72}
+
+
+def hidden_mask(shape: tuple[int, int], run: int, rng: np.random.Generator) -> np.ndarray:
+    """Half of the readings, or runs that make up a fifth of the record."""
+    if not run:
+        return rng.random(shape) < 0.5
+    out = np.zeros(shape, np.bool_)
+    for node in range(shape[1]):
+        start = int(rng.integers(0, 5 * run))
+        while start < shape[0]:
+            out[start : start + run, node] = True
+            start += int(run + rng.exponential(4 * run))
+    return out
+
+
+def columns(journal, rev: int, what: str) -> dict[int, np.ndarray]:
+    rows = journal.connection.execute(
+        f"SELECT s.slot, k.{what} FROM clean k JOIN slots s ON s.id = k.closing WHERE s.rev = ?",
+        (rev,),
+    )
+    return {slot: np.frombuffer(blob, "<f8") for slot, blob in rows}
+
+
+def measured(model: fm.FieldModel, run: int, slots: int) -> dict[str, float]:
+    grid = intellab()
+    first = FITTED - BEFORE
+    grid = cut(grid, slice(first, FITTED + slots))
+    X = grid.values["temperature"]
+    hidden = np.isfinite(X) & hidden_mask(X.shape, run, np.random.default_rng(7))
+    shown = np.where(hidden, np.nan, X)
+    begun = time.process_time()
+    out: dict[str, list[np.ndarray]] = {}
+    with station(model, int(grid.times[0])) as one:
+        for row in range(len(X)):
+            feed(one, grid, row, shown)
+        order = [one.intake.writer.nodes[name] - 1 for name in grid.nodes]
+        parts = {
+            (rev, what): columns(one.journal, rev, what)
+            for rev in (0, 1)
+            for what in ("estimate", "lower", "upper")
+        }
+    seconds = time.process_time() - begun
+    batch = model.apply(replace(grid, values={"temperature": shown}))
+    last = np.full(X.shape[1], np.nan)
+    for row in range(len(X)):
+        slot = int(grid.times[row])
+        at = hidden[row] & np.isfinite(last) & (row >= BEFORE) & (slot in parts[1, "estimate"])
+        truth = X[row, at]
+        for rev in (0, 1):
+            if slot not in parts[rev, "estimate"]:
+                continue
+            names = "estimate", "lower", "upper"
+            got, low, high = (parts[rev, name][slot][order][at] for name in names)
+            out.setdefault(f"rev {rev}", []).append(np.abs(got - truth))
+            out.setdefault(f"held {rev}", []).append((low <= truth) & (truth <= high))
+        out.setdefault("last value", []).append(np.abs(last[at] - truth))
+        estimate = batch["temperature"].estimate[row, at]
+        out.setdefault("batch", []).append(np.abs(estimate - truth))
+        last = np.where(np.isfinite(shown[row]), shown[row], last)
+    found = {name: float(np.concatenate(parts).mean()) for name, parts in out.items()}
+    return found | {"n": sum(map(len, out["batch"])), "cpu": seconds / len(X)}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--slots", type=int, default=432)
+    given = parser.parse_args()
+    model = fm.recover(cut(intellab(), slice(0, FITTED)), holdout=False).model
+    lines = [
+        f"IntelLab temperature, 51 nodes, slots of 5 min; model of 4-6 March, {given.slots} slots "
+        "from 7 March on.",
+        "`python benchmarks/live_accuracy.py`",
+        "",
+        "| pattern | hidden readings | last value | rev 0 | rev 0 / last value | rev 1 | batch "
+        "| rev 1 / batch | 90 % intervals hold, rev 0 | rev 1 | CPU s a slot |",
+        "| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |",
+    ]
+    for name, run in PATTERNS.items():
+        f = measured(model, run, given.slots)
+        lines.append(
+            f"| {name} | {f['n']:,} | {f['last value']:.3f} | {f['rev 0']:.3f} "
+            f"| {f['rev 0'] / f['last value']:.2f} | {f['rev 1']:.4f} | {f['batch']:.4f} "
+            f"| {f['rev 1'] / f['batch']:.2f} | {f['held 0']:.3f} | {f['held 1']:.3f} "
+            f"| {f['cpu']:.3f} |"
+        )
+        print(lines[-1], flush=True)
+    RESULTS.write_text("# Live: accuracy\n\n" + "\n".join(lines) + "\n")
+
+
+if __name__ == "__main__":
+    main()

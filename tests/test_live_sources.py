@@ -1,0 +1,102 @@
+"""Where messages come from: a file that grows, is turned over and cut; lines; a broker."""
+
+import threading
+from pathlib import Path
+
+import pytest
+
+from fieldmend.errors import InputError
+from fieldmend.live.clock import WallClock
+from fieldmend.live.intake import Intake
+from fieldmend.live.journal import Journal
+from fieldmend.live.sources.feed import Feed
+from fieldmend.live.sources.file import GrowingFile
+from fieldmend.live.sources.mqtt import Address
+from fieldmend.live.view import View
+from live_kills import MOSQUITTO, kills_by_post, kills_of_broker, kills_of_live, until
+from live_site import NODES, model, record
+
+broker = pytest.mark.skipif(
+    not Path(MOSQUITTO).exists(), reason="no mosquitto: apt-get install mosquitto"
+)
+HEADER = "node,time,temperature\n"
+
+
+@pytest.fixture
+def feed(tmp_path):
+    journal = Journal.open(tmp_path / "state", slot=300_000_000)
+    yield Feed(Intake(journal, WallClock()))
+    journal.close()
+
+
+def stored(feed):
+    return View(feed.intake.journal.folder).counts()["readings"]["stored"]
+
+
+def lines(first, number):
+    return "".join(f"m1,{1_790_000_000 - 1000 + first + k},{k}\n" for k in range(number))
+
+
+def test_a_file_is_followed_across_rotation_truncation_and_a_restart(feed, tmp_path, monkeypatch):
+    monkeypatch.setattr("fieldmend.live.sources.file.PAUSE", 0.02)
+    path = tmp_path / "logger.csv"
+    source = GrowingFile(path)
+    thread = threading.Thread(target=source.run, args=(feed,))
+    thread.start()
+    path.write_text(HEADER + lines(0, 3) + "m1,17900")  # a line that is not whole yet
+    until(lambda: stored(feed) == 3)
+    with path.open("a") as file:
+        file.write("00000,7\n")
+    until(lambda: stored(feed) == 4)
+    path.rename(tmp_path / "logger.csv.1")
+    with (tmp_path / "logger.csv.1").open("a") as file:
+        file.write(lines(10, 2))  # the last lines of the old one
+    path.write_text(HEADER + lines(20, 2))
+    until(lambda: stored(feed) == 8)
+    path.write_text(HEADER + lines(30, 1))  # cut, and begun again
+    until(lambda: stored(feed) == 9)
+    feed.ended.set()
+    thread.join()
+    with path.open("a") as file:
+        file.write(lines(40, 2))
+    again = Feed(feed.intake)
+    resumed = GrowingFile(path)
+    thread = threading.Thread(target=resumed.run, args=(again,))
+    thread.start()
+    until(lambda: stored(feed) == 11)
+    again.ended.set()
+    thread.join()
+    found = View(feed.intake.journal.folder).counts()["readings"]
+    assert found["duplicate"] == 0  # it went on where it was
+    assert found["rejected"] == 0
+
+
+def test_credentials_in_an_address_are_refused_and_not_repeated():
+    with pytest.raises(InputError, match="FIELDMEND_MQTT_PASSWORD") as failed:
+        Address.of("mqtt://me:secret@host/x")
+    assert "secret" not in str(failed.value)
+    assert Address.of("mqtt://host/site/#").topic == "site/#"
+    assert Address.of("mqtts://host:9/a/+/b") == Address("host", 9, "a/+/b", True)
+
+
+@broker
+def test_killed_again_and_again_nothing_is_lost_and_no_copy_differs(tmp_path):
+    """The short form of `make check-live`: a broker, live killed three times."""
+    found = kills_of_live(tmp_path, record(), model(), slots=60, kills=3)
+    assert found.sent == 60 * NODES
+    assert found.lost == 0
+    assert found.distinct == found.expected == NODES * (60 + 54)
+    assert found.differing == 0
+    assert found.gaps == 0
+
+
+@broker
+def test_what_a_broker_loses_when_it_is_killed_is_what_sequence_numbers_say(tmp_path):
+    found = kills_of_broker(tmp_path, record(), model(), slots=60, kills=1)
+    assert found.acknowledged == 60 * NODES
+    assert found.lost == found.gaps
+
+
+def test_posted_until_200_nothing_is_lost_and_nothing_is_double(tmp_path):
+    found = kills_by_post(tmp_path, record(), model(), slots=40, kills=2)
+    assert found.sent == found.stored == 40 * NODES
