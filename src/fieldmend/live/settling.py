@@ -66,7 +66,7 @@ def smooth(
         if name not in by.model.conditions:
             continue
         found = one_condition(aligned, name, options, by)
-        out.said[name] = _said(found, grid, columns, by.model)
+        out.said[name] = _said(found, out.said[name], columns)
         out.episodes[name] = tuple(
             replace(one, node=int(columns[one.node]))
             for one in found.episodes
@@ -89,14 +89,13 @@ def _known(
     ).for_grid(grid)
     quantities = identify_all(mine, grid.units, grid.slot, {})
     mine = {name: X for name, X in mine.items() if quantities[name].measured}
-    heard = [
-        any(np.isfinite(X[:, k]).any() for X in mine.values()) or name in model.nodes
-        for k, name in enumerate(grid.nodes)
-    ]
+    # Strangers wait for the next model: to follow each alone costs more than all the others, and
+    # whoever sends made-up names would decide how much.
+    ours = [name in model.nodes for name in grid.nodes]
     some = replace(
         grid,
-        values={name: X[:, heard] for name, X in mine.items()},
-        nodes=tuple(n for n, h in zip(grid.nodes, heard, strict=True) if h),
+        values={name: X[:, ours] for name, X in mine.items()},
+        nodes=tuple(name for name in grid.nodes if name in model.nodes),
     )
     by = Known.of(model, options)
     try:
@@ -118,19 +117,12 @@ def _unjudged(X: Array, limits: tuple[float, float] | None) -> dict[str, Array]:
     return {"observed": X, "estimate": empty, "lower": empty, "upper": empty, "flag": flag}
 
 
-def _said(found: Recovered, grid: Grid, columns: Array, model: FieldModel) -> dict[str, Array]:
-    """With the journal's columns. A silent node that the model does not know: nothing to say."""
-    shape = grid.shape
+def _said(found: Recovered, unjudged: dict[str, Array], columns: Array) -> dict[str, Array]:
+    """With the journal's columns: what was found, and nothing more of nodes it does not know."""
     mine, at = columns >= 0, columns[columns >= 0]
-    out = {}
-    for part in ("observed", "estimate", "lower", "upper"):
+    out = {part: X.copy() for part, X in unjudged.items()}
+    for part in out:
         values = getattr(found, part)
-        out[part] = np.full(shape, np.nan)
         if values is not None:
             out[part][:, at] = np.asarray(values)[:, mine]
-    flag = np.zeros(shape, np.uint8)
-    flag[:, at] = np.asarray(found.flag)[:, mine]
-    strangers = [name not in model.nodes for name in grid.nodes]
-    flag[(flag == Flag.MISSING) & np.array(strangers)[None, :]] = 0
-    out["flag"] = flag
     return out
