@@ -7,6 +7,7 @@ reading  a CSV of 60 million rows to a grid, beside plain DuckDB, Polars and pan
 command  the whole command on a real file, import and --help, beside qolmat and saqc
 quantities  directions, rain, meters, dust and humidity as what they are, and as if linear
 newdays  a model fitted once, on days that it has not seen, beside line and imputers
+ablations  what each piece of the automatic recovery is worth
 honesty  is the printed error true: real error over printed error, by record and pattern of loss
 peers    the libraries a user could take instead; makes their environments first
 """
@@ -27,6 +28,7 @@ SCRIPTS = {
     "detection": [[HERE / "detection.py"]],
     "quantities": [[HERE / "quantities.py"]],
     "newdays": [[HERE / "newdays.py"]],
+    "ablations": [[HERE / "ablations.py"]],
     "honesty": [[HERE / "honesty.py"]],
     "peers": [[HERE / "peers" / "run.py", "--setup"], [HERE / "peers" / "run.py"]],
 }

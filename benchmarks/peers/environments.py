@@ -44,6 +44,7 @@ ENVIRONMENTS = {
     # Its declared dependencies pull the GPU stack; CDRec, SoftImpute and ROSL need none of it.
     "imputegap": Environment(".venv-bench-imputegap", "requirements-imputegap.txt", whole=True),
     "pypots": Environment(".venv-bench-pypots", "requirements-pypots.txt"),
+    "statsmodels": Environment(".venv-bench-statsmodels", "requirements-statsmodels.txt"),
     "saqc": Environment(".venv-bench-saqc", "requirements-saqc.txt"),
 }
 

@@ -158,7 +158,7 @@ def decompose(  # noqa: PLR0913  (the options are the public contract)
         several: cycles to try, used if hidden readings come out better; ``companions=``, a list
         of other conditions of the same slots and nodes, asked where they were heard if hidden
         readings come out better, or if ``joint=True``; lasting faults are looked for first and
-        left out, unless ``faults=False``),
+        left out, unless ``faults=False``, or not asked for above 4·10⁶ entries),
         ``ls`` (fast), ``apg`` (the same problem by the paper's Table III), ``mc`` (matrix
         completion: no anomalies), ``srmf`` (smooth matrix completion; ``factored=True, rank=``
         for Kong et al.'s form), ``oracle`` (``support=`` with ``space=(U, V)`` or ``rank=``; in

@@ -34,6 +34,7 @@ from fieldmend.field.fitted import Applied
 Split = Callable[[Array, Array, slice], Array]
 Recovered = tuple[Applied, Learnt]  # the field, and the model that it comes from
 _DAY = 86_400_000_000  # microseconds
+_SEARCHED = 4_000_000  # entries; `recover` goes window by window
 _BRACKETS = 40  # steps of log μ, of 1 or 2, in which δ is looked for
 
 
@@ -247,17 +248,18 @@ def recover_auto(
     X: Array,
     observed: Mask,
     *,
-    faults: bool = True,
+    faults: bool | None = None,
     period: Any = None,
     companions: Sequence[Array] = (),
     **options: Any,
 ) -> Recovered:
     """The field model; lasting faults are looked for first and left out, as `recover` does.
 
-    To any low-rank method a fault that lasts is a component of the field.
+    To any low-rank method a fault that lasts is a component of the field. None: unless the record
+    is so large that the search would take as long as the rest.
     """
     false = np.zeros(X.shape, dtype=np.bool_)
-    if faults:
+    if X.size <= _SEARCHED if faults is None else faults:
         readings = X if observed.all() else np.where(observed, X, np.nan)
         others = {str(k): other for k, other in enumerate(companions)}
         with np.errstate(over="ignore", invalid="ignore"):  # a node may send 1e308
