@@ -2,38 +2,31 @@
 
 from __future__ import annotations
 
-import shutil
 import subprocess
 import sys
 import tempfile
 from pathlib import Path
 
-PICTURE = Path(__file__).parent / "images" / "report.png"
-FLAGS = (
-    "--headless=new", "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-sync",
-    "--disable-background-networking", "--disable-component-update", "--hide-scrollbars",
-    "--force-color-profile=srgb", "--window-size=1280,1000", "--virtual-time-budget=10000",
-)  # fmt: skip
+ROOT = Path(__file__).parents[1]
+PICTURE = ROOT / "docs" / "images" / "report.png"
+sys.path.insert(0, str(ROOT / "tests"))
 
 
-def main() -> None:
-    """Run the demo in a temporary folder and photograph its report."""
-    browser = shutil.which("chromium") or shutil.which("google-chrome")
-    if browser is None:
+def main(picture: Path = PICTURE) -> None:
+    """Run the demo in a temporary folder and photograph where its report is worked with."""
+    import browser
+
+    if browser.path() is None:
         raise SystemExit("no Chromium: make browser")
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory() as folder, browser.launched() as chromium:
         demo = [sys.executable, "-m", "fieldmend", "demo", "--out", folder, "--quiet"]
         subprocess.run(demo, check=True)
-        PICTURE.parent.mkdir(exist_ok=True)
-        report = Path(folder, "demo.report.html").as_uri()
-        own = [f"--user-data-dir={folder}/profile", f"--screenshot={PICTURE}"]
-        subprocess.run(
-            [browser, *FLAGS, *own, report],
-            check=True,
-            timeout=120,
-            stderr=subprocess.DEVNULL,
-        )
+        chromium.open(Path(folder, "demo.report.html"), width=1280, height=1240)
+        chromium.run("document.getElementById('explore').scrollIntoView()")
+        chromium.page.wait_for_timeout(500)  # what came into sight is drawn
+        picture.parent.mkdir(exist_ok=True)
+        chromium.page.screenshot(path=picture)
 
 
 if __name__ == "__main__":
-    main()
+    main(*(Path(name) for name in sys.argv[1:]))

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from fieldmend.core.engine import blocks
 from fieldmend.faults import Kind
 from fieldmend.flags import BAD, Flag
 from fieldmend.report import palette
@@ -80,11 +82,9 @@ def _stem(recovery: Result) -> str:
 
 def _condition(recovery: Result, name: str, kept: Kept, alike: bool) -> dict[str, Any]:
     one = recovery.conditions[name]
-    state = one.state
-    lost = np.count_nonzero(state == State.LOST, axis=0)
-    served = np.count_nonzero(state <= State.LOST, axis=0)
-    read = np.count_nonzero(state == State.READ, axis=0)
-    bad = np.count_nonzero(np.isin(one.flag, BAD), axis=0)
+    count = _Counts.of(one)
+    lost, read, bad = count.states[State.LOST], count.states[State.READ], count.flags[BAD, :].sum(0)
+    served = lost + read
     unit = shown(one.unit)
     title = f"{_shown(name)} ({unit or 'unit not given'})"
     low, high = _range(one)
@@ -104,16 +104,38 @@ def _condition(recovery: Result, name: str, kept: Kept, alike: bool) -> dict[str
         "heard": (read > 0).astype(int),
         "states": {
             "lost": bool(lost.any()),
-            "suspect": bool((one.flag == Flag.SUSPECT).any()),
-            "fail": bool((one.flag == Flag.FAIL).any()),
-            "unjudged": bool((one.flag == Flag.NOT_EVALUATED).any()),
-            "absent": bool((state > State.LOST).any()),
+            "suspect": bool(count.flags[Flag.SUSPECT].any()),
+            "fail": bool(count.flags[Flag.FAIL].any()),
+            "unjudged": bool(count.flags[Flag.NOT_EVALUATED].any()),
+            "absent": bool(count.states[State.LOST + 1 :].any()),
         },
         "neighbours": neighbour_table(recovery, one) if alike else None,
         "says": f"{_shown(name)}, nodes by time: "
         f"{percent(int(lost.sum()) / max(1, int(served.sum())))} lost and recovered, "
         f"{percent(int(bad.sum()) / max(1, int(read.sum())))} of the readings flagged.",
     }
+
+
+@dataclass(frozen=True)
+class _Counts:
+    """Places of each node by state and by flag: kinds × nodes."""
+
+    states: Array
+    flags: Array
+
+    @classmethod
+    def of(cls, one: Recovered) -> _Counts:
+        """A block of slots at a time: the record may lie in files."""
+        nodes = one.flag.shape[1]
+        states = np.zeros((len(State), nodes), dtype=np.int64)
+        flags = np.zeros((max(Flag) + 1, nodes), dtype=np.int64)
+        for rows in blocks(*one.flag.shape):
+            state, flag = one.state_rows(rows), one.flag[rows]
+            for kind in State:
+                states[kind] += np.count_nonzero(state == kind, axis=0)
+            for code in Flag:
+                flags[code] += np.count_nonzero(flag == code, axis=0)
+        return cls(states, flags)
 
 
 def _about(packed: Packed) -> dict[str, Any]:

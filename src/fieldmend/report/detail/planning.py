@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from fieldmend.core.engine import blocks
 from fieldmend.faults import Kind
 from fieldmend.flags import BAD, Flag
 from fieldmend.report.detail.packing import Packed, pack, step_of
@@ -109,7 +110,8 @@ def plan(recovery: Result, room: float, first: Sequence[tuple[str, int]] = ()) -
         width = int(np.clip(np.ceil(width * total / (0.9 * coarse)), 2, coarsest))
     kept = _affordable(ranked, per, coarse)
     found = _coarse(recovery, kept, width, steps)
-    pieces = _pieces(recovery, found, first, per_slot, (room - found.size) * 0.9)
+    left = 0.9 * (room - found.size)
+    pieces = _pieces(recovery, found, first, ranked, per_slot, room=left)
     conditions = {
         name: _with_pieces(recovery.conditions[name], one, pieces.get(name, ()), steps[name])
         for name, one in found.conditions.items()
@@ -118,7 +120,7 @@ def plan(recovery: Result, room: float, first: Sequence[tuple[str, int]] = ()) -
 
 
 def _step(one: Recovered) -> float:
-    every = max(1, one.observed.size // QUANTISED // max(1, one.observed.shape[1]))
+    every = max(1, one.observed.size // QUANTISED)
     noise = one.scale[one.scale > 0]
     sample = np.concatenate([one.observed[::every].ravel(), one.estimate[::every].ravel()])
     return step_of(sample, float(np.median(noise)) if noise.size else 0.0)
@@ -128,8 +130,10 @@ def _ranked(recovery: Result) -> Iterator[tuple[str, int]]:
     """Series, those first whose readings are flagged or lost."""
     rows = []
     for c, (name, one) in enumerate(recovery.conditions.items()):
-        bad = np.count_nonzero(np.isin(one.flag, BAD), axis=0)
-        lost = np.count_nonzero(one.flag == Flag.MISSING, axis=0)
+        bad, lost = np.zeros((2, one.flag.shape[1]), dtype=np.int64)
+        for part in blocks(*one.flag.shape):
+            bad += np.count_nonzero(np.isin(one.flag[part], BAD), axis=0)
+            lost += np.count_nonzero(one.flag[part] == Flag.MISSING, axis=0)
         rows += [(-int(bad[n]), -int(lost[n]), c, n, name) for n in range(len(bad))]
     for *_, n, name in sorted(rows):
         yield name, n
@@ -187,25 +191,29 @@ def _pieces(
     recovery: Result,
     found: Detail,
     first: Sequence[tuple[str, int]],
+    ranked: Sequence[tuple[str, int]],
     per_slot: Mapping[str, float],
+    *,
     room: float,
 ) -> dict[str, list[tuple[int, int, int]]]:
     """What is kept slot by slot, by condition, until the room is spent."""
     count = len(recovery.grid.times)
     taken: dict[str, list[tuple[int, int, int]]] = {name: [] for name in recovery.conditions}
+    spans: dict[tuple[str, int], list[tuple[int, int]]] = {}
+    there = {name: set(one.nodes) for name, one in found.conditions.items()}
     wanted = [(name, node, 0, count) for name, node in first]
     wanted = [*wanted[: len(wanted) // 2 + 1], *_excerpts(recovery), *wanted]
     number = 0
-    for name, node, start, stop in [*wanted, *((n, i, 0, count) for n, i in _ranked(recovery))]:
-        mine = taken[name]
-        overlaps = any(n == node and start < b and a < stop for n, a, b in mine)
-        if overlaps or node not in found.conditions[name].nodes:
+    for name, node, start, stop in [*wanted, *((n, i, 0, count) for n, i in ranked)]:
+        mine = spans.setdefault((name, node), [])
+        if node not in there[name] or any(start < b and a < stop for a, b in mine):
             continue
         cost = per_slot[name] * (stop - start)
         if cost <= room and number < PIECES:
             room -= cost
             number += 1
-            mine.append((node, start, stop))
+            mine.append((start, stop))
+            taken[name].append((node, start, stop))
         elif room < 1000:
             break
     return taken

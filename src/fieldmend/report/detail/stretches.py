@@ -11,7 +11,7 @@ from fieldmend.core.engine import blocks
 from fieldmend.flags import Flag
 from fieldmend.grid import Array
 from fieldmend.result.recovered import Recovered
-from fieldmend.result.states import State
+from fieldmend.result.states import Service, State
 
 WORST = (Flag.MISSING, Flag.PASS, Flag.NOT_EVALUATED, Flag.SUSPECT, Flag.FAIL)
 """Codes 0 to 4 of a state: the worst flag in it."""
@@ -43,10 +43,22 @@ def slots(one: Recovered, rows: slice, nodes: Array) -> Part:
             numbers[name] = part(array)
     assert one.replaced is not None
     worst = _worst(part(one.flag))
-    absent = one.state_rows(rows)[:, nodes] > State.LOST
+    read = ~np.isnan(numbers["observed"])
+    absent = _service(one, nodes).states(read, rows.start) > State.LOST
     bits = np.isnan(numbers["estimate"]) * EMPTY + absent * ABSENT
     bits = bits + part(one.replaced) * REPLACED
     return Part(numbers, {"state": (worst + bits).astype(np.uint8)})
+
+
+def _service(one: Recovered, nodes: Array) -> Service:
+    """When these nodes were in service, by their place among them."""
+    assert one.service is not None
+    place = np.full(one.flag.shape[1], -1)
+    place[nodes] = np.arange(len(nodes))
+    all_ = one.service
+    mine = place[all_.node] >= 0
+    where = place[all_.node[mine]]
+    return Service(where, all_.start[mine], all_.stop[mine], all_.never[nodes])
 
 
 def stretches(one: Recovered, width: int, nodes: Array) -> Part:
@@ -82,7 +94,7 @@ def _reduced(one: Recovered, rows: slice, width: int, nodes: Array) -> Part:
         "high": by(np.fmax, given["estimate"]),
         "least": by(np.fmin, given["observed"]),
         "most": by(np.fmax, given["observed"]),
-        "filled": _mean(one.filled_rows(rows)[:, nodes], by),
+        "filled": _mean(_filled(fine), by),
     }
     if "lower" in given:
         numbers |= {"lower": by(np.fmin, given["lower"]), "upper": by(np.fmax, given["upper"])}
@@ -103,6 +115,13 @@ def _worst(flag: Array) -> Array:
     for code, meaning in enumerate(WORST):
         out[flag == meaning] = code
     return out
+
+
+def _filled(part: Part) -> Array:
+    """As `Recovered.filled`, of some nodes."""
+    state, observed = part.masks["state"], part.numbers["observed"]
+    keep = (state & 7 > 0) & (state & REPLACED == 0)
+    return np.where(keep, observed, part.numbers["estimate"])
 
 
 def _mean(values: Array, by: Callable[..., Array]) -> Array:

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from fieldmend.result.result import Result
 
 COMPARED = 500  # slots that a likeness is measured on
+BLOCK = 256  # nodes that are compared with all others at a time
 LISTED = 8  # nodes near each, of which some may not measure a condition
 FEWEST = 2  # nodes with a place that make "nearest" worth saying
 
@@ -56,18 +57,39 @@ def neighbour_table(recovery: Result, one: Recovered | None = None) -> list[list
 
     None where no condition is given and too few places are known to say who is near.
     """
-    count = len(recovery.grid.nodes)
-    if one is None:
-        far = geo.distances(_places(recovery), slice(0, count))
-        score = np.where(np.isfinite(far), far, np.inf)
-        if np.count_nonzero(np.isfinite(far).any(axis=1)) <= FEWEST:
-            return None
-    else:
-        alike = _likenesses(one.estimate)
-        score = np.where(np.isfinite(alike), -alike, np.inf)
-    np.fill_diagonal(score, np.inf)
-    order = np.argsort(score, axis=1, kind="stable")[:, :LISTED]
-    return [[int(n) for n in row if np.isfinite(score[i, n])] for i, row in enumerate(order)]
+    if one is not None:
+        return _most_alike(one.estimate)
+    at = geo.points(_places(recovery))
+    placed = np.flatnonzero(np.isfinite(at).all(axis=1))
+    if placed.size <= FEWEST:
+        return None
+    from scipy.spatial import cKDTree
+
+    _, found = cKDTree(at[placed]).query(at[placed], k=min(LISTED + 1, placed.size))
+    out: list[list[int]] = [[] for _ in at]
+    for i, row in zip(placed.tolist(), placed[found].tolist(), strict=True):
+        out[i] = [n for n in row if n != i][:LISTED]
+    return out
+
+
+def _most_alike(estimate: Array) -> list[list[int]]:
+    """By correlation, some nodes with all others at a time."""
+    some = np.asarray(estimate[:: -(-len(estimate) // COMPARED)])
+    known = ~np.isnan(some)
+    out: list[list[int]] = []
+    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+        mean = np.where(known, some, 0.0).sum(axis=0) / known.sum(axis=0)
+        centred = np.where(known, some - mean, 0.0)
+        unit = centred / np.sqrt((centred**2).sum(axis=0))
+        for first in range(0, unit.shape[1], BLOCK):
+            alike = unit[:, first : first + BLOCK].T @ unit
+            alike = np.where(np.isfinite(alike), alike, -np.inf)
+            mine = np.arange(len(alike))
+            alike[mine, first + mine] = -np.inf
+            order = np.argsort(-alike, axis=1, kind="stable")[:, :LISTED]
+            good = np.isfinite(np.take_along_axis(alike, order, axis=1))
+            out += [row[ok].tolist() for row, ok in zip(order, good, strict=True)]
+    return out
 
 
 def positions(recovery: Result) -> tuple[Array, bool]:
@@ -90,16 +112,4 @@ def _likeness(estimate: Array, node: int) -> Array:
         centred = np.where(known, some - mean, 0.0)
         size = np.sqrt((centred**2).sum(axis=0))
         alike: Array = centred.T @ centred[:, node] / (size * size[node])
-    return alike
-
-
-def _likenesses(estimate: Array) -> Array:
-    """Of all nodes with all."""
-    some = np.asarray(estimate[:: -(-len(estimate) // COMPARED)])
-    known = ~np.isnan(some)
-    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-        mean = np.where(known, some, 0.0).sum(axis=0) / known.sum(axis=0)
-        centred = np.where(known, some - mean, 0.0)
-        size = np.sqrt((centred**2).sum(axis=0))
-        alike: Array = centred.T @ centred / (size[:, None] * size)
     return alike

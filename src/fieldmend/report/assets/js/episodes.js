@@ -103,6 +103,12 @@ function wireEpisodes(go) {
   for (const id of ["find", "of-condition", "of-kind", "of-decision"]) {
     byId(id).addEventListener("input", () => { rows = ROWS; again(); });
   }
+  for (const button of document.querySelectorAll("[data-all]")) {
+    button.addEventListener("click", () => {
+      for (const e of sorted()) if (e.kind !== "event") decide(e.index, { decision: button.dataset.all });
+      again();
+    });
+  }
   byId("more-episodes").addEventListener("click", () => { rows += 5 * ROWS; again(); });
   again();
   return again;

@@ -152,6 +152,8 @@ function drawHeat(canvas, condition, { what = "states", before = false, node = -
   });
   const row = rows.indexOf(node);
   if (row >= 0) {
+    stroke(s, "card", 3.5); // a rim, or the mark is lost on dark values
+    s.ctx.strokeRect(s.left, s.top + row * each, s.right - s.left, Math.max(each, 2));
     stroke(s, "text", 1.5);
     s.ctx.strokeRect(s.left, s.top + row * each, s.right - s.left, Math.max(each, 2));
   }
