@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import time
+import tracemalloc
 from dataclasses import replace
 
 import duckdb
@@ -13,9 +14,10 @@ import numpy as np
 import pytest
 
 import fieldmend as fm
-from fieldmend import room
+from fieldmend import faults, room
 from fieldmend.cli.run import main
-from fieldmend.recovery import keeping, windows
+from fieldmend.recovery import keeping, runs, service, windows
+from fieldmend.result import spaced
 
 
 @pytest.fixture
@@ -208,3 +210,73 @@ def test_a_killed_command_is_resumed_to_the_same_bytes(tmp_path):
         if (tmp_path / "a" / file).is_file():
             assert (tmp_path / "a" / file).read_bytes() == (tmp_path / "b" / file).read_bytes()
     assert not list(tmp_path.glob("b/*.recovered/.unfinished"))
+
+
+# What is drawn and counted of a long record -------------------------------------------------------
+
+
+def test_the_report_of_a_long_record_is_drawn_from_evenly_spaced_stretches(
+    tmp_path, grid, monkeypatch
+):
+    monkeypatch.setattr("fieldmend.report.page.DRAWN", 240)
+    rec = fm.recover(grid, holdout=False)
+    rec.report(tmp_path / "r.html")
+    text = (tmp_path / "r.html").read_text()
+    assert "figures and curves are of 8 evenly spaced stretches of 5 slots" in text
+    assert len(text) < 6_000_000
+
+
+def test_stretches_hold_what_the_record_holds_there(grid):
+    rec = fm.recover(grid, holdout=False)
+    chosen = spaced.stretches(*grid.shape, 240)
+    some = spaced.spaced(rec, 240)
+    rows = np.concatenate([np.arange(one.start, one.stop) for one in chosen])
+    one, whole = some["temperature"], rec["temperature"]
+    for part in ("observed", "estimate", "flag", "replaced"):
+        np.testing.assert_array_equal(getattr(one, part), getattr(whole, part)[rows])
+    np.testing.assert_array_equal(some.grid.times, grid.times[rows])
+    np.testing.assert_array_equal(one.state, whole.state[rows])
+    index = faults.kinds(whole.episodes, grid.shape)[0][rows] >= 0
+    np.testing.assert_array_equal(faults.kinds(one.episodes, one.flag.shape)[0] >= 0, index)
+    assert spaced.spaced(rec, 10**6) is rec
+
+
+def test_stretches_found_by_blocks_are_those_found_one_by_one(monkeypatch):
+    rng = np.random.default_rng(0)
+    for size in (3, 7, 50):
+        monkeypatch.setattr("fieldmend.core.engine.BLOCK_ENTRIES", size)
+        mask = rng.random((40, 3)) < 0.6
+        found = runs.runs(lambda rows, mask=mask: mask[rows], mask.shape)
+        naive = []
+        for n in range(3):
+            edges = np.flatnonzero(np.diff(np.concatenate([[0], mask[:, n], [0]]).astype(int)))
+            naive += [(n, a, b) for a, b in edges.reshape(-1, 2).tolist()]
+        assert list(zip(*(x.tolist() for x in vars(found).values()), strict=True)) == naive
+
+
+def test_nothing_as_large_as_the_record_is_held_to_tell_of_it(tmp_path, grid):
+    """Counts, lists and parts of a record of two million places take a part of its size."""
+    slots, nodes = 200_000, 10
+    X = room.on_disk((slots, nodes))
+    X[:] = 20.0
+    X[::7, 3] = np.nan
+    long = fm.Grid({"t": X}, tuple("abcdefghij"), 60_000_000 * np.arange(slots), 60_000_000)
+    one = fm.recover(grid, holdout=False)["temperature"]
+    arrays = {name: room.on_disk(X.shape, np.float32) for name in ("estimate", "anomaly")}
+    arrays["flag"] = room.on_disk(X.shape, np.int8)
+    arrays["flag"][:] = np.where(np.isnan(X), 9, 1)
+    arrays["flag"][5, 5] = 3
+    arrays["replaced"] = room.on_disk(X.shape, np.bool_)
+    found = replace(
+        one, observed=X, lower=None, upper=None, service=service.service(X, long.slot),
+        episodes=(), scale=np.ones(nodes), **arrays,
+    )  # fmt: skip
+    rec = fm.Recovery(long, {"t": found}, replace(fm.recovery.Options(), window=1))
+    rec.summary()
+    tracemalloc.start()
+    service.service(X, long.slot)
+    assert rec.summary()["conditions"]["t"]["flags"]["suspect"] == 1
+    assert rec.anomaly_columns()["node"].tolist() == ["f"]
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 0.8 * X.nbytes

@@ -14,6 +14,7 @@ from typing import Protocol
 
 import numpy as np
 
+from fieldmend import room
 from fieldmend.core import engine
 from fieldmend.core.crew import Crew
 from fieldmend.diagnostics import gap_at
@@ -138,7 +139,9 @@ def _doubted(false: Array | None, rows: slice, hidden: Array) -> Array:
 
 def certainly_false(found: Recovered) -> Array:
     """Readings that are certainly false by what a recovery of all of them found."""
-    none = np.zeros(found.flag.shape, dtype=np.bool_)
+    shape = found.flag.shape
+    large = isinstance(found.flag, np.memmap)
+    none = room.on_disk(shape, np.bool_) if large else np.zeros(shape, dtype=np.bool_)
     return replaced(none, found.flag, found.episodes, "certain")
 
 

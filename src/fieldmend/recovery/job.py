@@ -11,6 +11,7 @@ from typing import Any, Unpack
 import numpy as np
 
 from fieldmend import room
+from fieldmend.core.engine import blocks
 from fieldmend.errors import InputError
 from fieldmend.field.fieldmodel import FieldModel
 from fieldmend.grid import Grid
@@ -180,7 +181,7 @@ def recover(  # noqa: PLR0913 - the options of the main job, keyword-only
     with room.limited(most):
         grid = with_units(_grid(source, (slot, slot_value), seed, reading), units)
     options.check_conditions(grid)
-    if all(np.isnan(array).all() for array in grid.values.values()):
+    if all(np.isnan(X[rows]).all() for X in grid.values.values() for rows in blocks(*X.shape)):
         raise InputError("all readings are missing: nothing to recover from")
     options = options.for_grid(grid)
     quantities = identify_all(grid.values, grid.units, grid.slot, options.kinds)

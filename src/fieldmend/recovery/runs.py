@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -30,20 +30,41 @@ def runs(inside: Callable[[slice], Array], shape: tuple[int, ...]) -> Runs:
     >>> list(zip(found.node.tolist(), found.start.tolist(), found.stop.tolist()))
     [(0, 0, 2), (1, 1, 3)]
     """
+    return joined(list(ended(inside, shape)))
+
+
+def ended(inside: Callable[[slice], Array], shape: tuple[int, ...]) -> Iterator[Runs]:
+    """The same as they end, block after block: there may be more than memory holds."""
     slots, nodes = shape
     before = np.zeros((1, nodes), dtype=np.bool_)
-    edges: tuple[list[Array], list[Array]] = ([], [])
+    open_at = np.zeros(nodes, dtype=np.int64)  # where the stretch of a node began, if it is in one
     for block in blocks(slots, nodes):
         now = inside(block)
         earlier = np.vstack([before, now[:-1]])
-        for where, kept in zip((now & ~earlier, ~now & earlier), edges, strict=True):
-            slot, node = np.nonzero(where)
-            kept.append(np.stack([node, slot + block.start]))
+        starts, stops = (_edges(where, block) for where in (now & ~earlier, ~now & earlier))
+        still = np.flatnonzero(before[0])
+        begun = _sorted(np.hstack([np.stack([still, open_at[still]]), starts]))
+        # The last beginning of a node that is inside at the end of the block stays open.
+        last = np.append(np.diff(begun[0]) != 0, True) if begun.size else np.zeros(0, np.bool_)
+        stays = last & now[-1][begun[0]]
+        open_at[begun[0][stays]] = begun[1][stays]
+        node, start = begun[:, ~stays]
+        yield Runs(node, start, _sorted(stops)[1])
         before = now[-1:]
-    last = np.flatnonzero(before[0])
-    edges[1].append(np.stack([last, np.full(len(last), slots)]))
-    (node, start), (_, stop) = (_sorted(np.hstack(kept)) for kept in edges)
+    last_in = np.flatnonzero(before[0])
+    yield Runs(last_in, open_at[last_in], np.full(len(last_in), slots))
+
+
+def joined(parts: Sequence[Runs]) -> Runs:
+    """Stretches found in several places as one, by node, then slot."""
+    every = np.hstack([np.stack([one.node, one.start, one.stop]) for one in parts])
+    node, start, stop = every[:, np.lexsort((every[1], every[0]))]
     return Runs(node, start, stop)
+
+
+def _edges(where: Array, block: slice) -> Array:
+    slot, node = np.nonzero(where)
+    return np.stack([node, slot + block.start])
 
 
 def _sorted(edges: Array) -> Array:

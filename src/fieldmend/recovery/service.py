@@ -15,9 +15,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from fieldmend.core.engine import blocks
 from fieldmend.grid import Array
 from fieldmend.recovery.judging import NEAR
-from fieldmend.recovery.runs import runs
+from fieldmend.recovery.runs import Runs, ended, joined
 from fieldmend.result.states import Service
 
 LONGEST = 0.25  # of the record: a node that is silent for longer was not in service
@@ -31,26 +32,32 @@ def service(X: Array, slot: int) -> Service:
     """When which node was in service: it sent readings, right or wrong. A slot is in µs."""
     slots, nodes = X.shape
     heard = np.zeros(slots, dtype=np.int64)
-
-    def silent(block: slice) -> Array:
-        lost: Array = np.isnan(X[block])
-        heard[block] = nodes - lost.sum(axis=1)
-        return lost
-
-    found = runs(silent, X.shape)
+    for block in blocks(slots, nodes):
+        heard[block] = np.count_nonzero(~np.isnan(X[block]), axis=1)
+    alive = heard >= QUIET * _usual(heard)
+    clock = np.concatenate([[0], np.cumsum(alive)])
+    lengths = np.zeros(slots + 1, dtype=np.int64)  # of silences inside: how many are that long
+    kept = []
+    # All silences may be more than memory holds; none shorter than this can be too long.
+    least = min(INSIDE, LONGEST) * slots
+    for found in ended(lambda block: np.isnan(X[block]), X.shape):
+        length = clock[found.stop] - clock[found.start]
+        at_edge = (found.start == 0) | (found.stop == slots)
+        lengths += np.bincount(length[~at_edge], minlength=slots + 1)
+        some = at_edge | (length > least)
+        kept.append(Runs(found.node[some], found.start[some], found.stop[some]))
+    found = joined(kept)
     start, stop = found.start, found.stop
+    length = clock[stop] - clock[start]
     never = np.zeros(nodes, dtype=np.bool_)
     whole = (start == 0) & (stop == slots)
     never[found.node[whole]] = True
     at_end = ((start == 0) | (stop == slots)) & ~whole
     inside = (start > 0) & (stop < slots)
-    alive = heard >= QUIET * _usual(heard)
-    length = np.diff(np.concatenate([[0], np.cumsum(alive)])[np.stack([start, stop])], axis=0)[0]
-    within = length[inside]
     longest = max(NEAR, LONGEST * slots)
-    usual = _quantile(within[within <= longest])
+    usual = _quantile(lengths[: int(longest) + 1])
     plausible = max(min(max(usual, NEAR, INSIDE * slots), longest), REPAIR / max(slot, 1))
-    known = within[within <= plausible]
+    known = np.flatnonzero(lengths[: int(min(plausible, slots)) + 1])
     end = min(max(1, known.max(initial=0)), max(NEAR, AT_END * slots))
     out = (inside & (length > plausible)) | (at_end & (stop - start > end))
     return Service(found.node[out], start[out], stop[out], never)
@@ -62,5 +69,10 @@ def _usual(heard: Array) -> float:
     return float(np.median(some)) if some.size else 0.0
 
 
-def _quantile(lengths: Array) -> float:
-    return float(np.quantile(lengths, USUAL, method="higher")) if lengths.size else 0.0
+def _quantile(counts: Array) -> float:
+    """The quantile, the higher of two neighbours, of lengths given by how many are that long."""
+    total = int(counts.sum())
+    if not total:
+        return 0.0
+    rank = np.ceil((total - 1) * USUAL)
+    return float(np.searchsorted(np.cumsum(counts), rank + 1))

@@ -336,7 +336,8 @@ def made(recovery: Result, summary: Summary) -> dict[str, Any]:
     settings = [
         (item.name, _setting(getattr(options, item.name)))
         for item in fields(options)
-        if item.name not in ("command", "period", "decisions")  # shown apart; follows from the slot
+        # Shown apart, or following from the slot or the memory.
+        if item.name not in ("command", "period", "decisions", "window")
     ]
     rows = summary["rows"]
     return {

@@ -7,9 +7,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from fieldmend import faults
+from fieldmend.core.engine import blocks
 from fieldmend.flags import BAD, Flag
+from fieldmend.grid import Array
 
 if TYPE_CHECKING:
+    from fieldmend.result.recovered import Recovered
     from fieldmend.result.result import Result
 
 COLUMNS = (
@@ -28,15 +31,14 @@ def anomaly_columns(recovery: Result) -> dict[str, Any]:
     nodes = np.array(recovery.grid.nodes, dtype=object)
     times = recovery.grid.times.astype("datetime64[us]")
     for one in recovery.conditions.values():
-        flagged = np.isin(one.flag, BAD)
-        slot, node = np.nonzero(flagged)
-        value, expected = one.observed[flagged], one.estimate[flagged]
+        at = slot, node = _flagged(one)
+        value, expected = one.observed[at], one.estimate[at]
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-            deviation = one.anomaly[flagged]  # of an angle: the shorter way round
+            deviation = one.anomaly[at]  # of an angle: the shorter way round
             score = np.abs(deviation) / one.scale[node]
-        index, names = faults.kinds(one.episodes, flagged.shape)
-        episode, kinds = index[flagged], np.array([*names, ""], dtype=object)
-        limit = one.flag[flagged] == Flag.FAIL
+        episode = _episodes(one, slot, node)
+        kinds = np.array([*(str(own.kind) for own in one.episodes), ""], dtype=object)
+        limit = one.flag[at] == Flag.FAIL
         kind = np.where(limit, "limit", kinds[episode])
         row = (
             nodes[node],
@@ -53,3 +55,26 @@ def anomaly_columns(recovery: Result) -> dict[str, Any]:
             parts[name].append(column)
         first += len(one.episodes)
     return {name: np.concatenate(columns) for name, columns in parts.items()}
+
+
+def _flagged(one: Recovered) -> tuple[Array, Array]:
+    """Slots and nodes of flagged readings, found by blocks."""
+    found = []
+    for block in blocks(*one.flag.shape):
+        slot, node = np.nonzero(np.isin(one.flag[block], BAD))
+        found.append((slot + block.start, node))
+    slot, node = (np.concatenate(part) for part in zip(*found, strict=True))
+    return slot, node
+
+
+def _episodes(one: Recovered, slot: Array, node: Array) -> Array:
+    """The episode that each flagged reading belongs to, −1 for none; of several the last."""
+    out = np.full(len(slot), -1, dtype=np.int64)
+    by_node = np.lexsort((slot, node))
+    key = node[by_node] * len(one.flag) + slot[by_node]
+    for i, episode in enumerate(one.episodes):
+        if episode.kind != faults.Kind.EVENT:
+            first = episode.node * len(one.flag)
+            low, high = np.searchsorted(key, [first + episode.start, first + episode.stop])
+            out[by_node[low:high]] = i
+    return out

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from fieldmend.core.engine import blocks
 from fieldmend.flags import Flag
-from fieldmend.grid import stamp
+from fieldmend.grid import Array, stamp
 from fieldmend.result.decisions import account
 from fieldmend.result.visits import events, look_first
 from fieldmend.version import __version__
@@ -74,8 +75,17 @@ def _warnings(recovery: Result) -> list[str]:
     return [f"{name}: {w}" for name, one in recovery.conditions.items() for w in one.warnings]
 
 
+def _flags(one: Recovered) -> Array:
+    """How often each flag was given, counted by blocks."""
+    total = np.zeros(max(Flag) + 1, dtype=np.int64)
+    for block in blocks(*one.flag.shape):
+        total += np.bincount(one.flag[block].ravel(), minlength=len(total))
+    return total
+
+
 def _condition(one: Recovered) -> dict[str, Any]:
-    counts = {flag.name.lower(): int(np.count_nonzero(one.flag == flag)) for flag in Flag}
+    flags = _flags(one)
+    counts = {flag.name.lower(): int(flags[flag]) for flag in Flag}
     return {
         "unit": one.unit,
         "kind": None if one.quantity is None else str(one.quantity.kind),

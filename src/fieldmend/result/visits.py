@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from fieldmend import room
+from fieldmend.core.engine import blocks
 from fieldmend.faults import Kind
 from fieldmend.faults.ranking import Item, ranked, silences
 from fieldmend.flags import Flag
@@ -103,9 +105,12 @@ def _values(recovery: Result, item: Item) -> str:
 
 
 def _silent(recovery: Result) -> list[dict[str, Any]]:
-    heard = np.zeros(recovery.grid.shape, dtype=np.bool_)
-    for one in recovery.conditions.values():
-        heard |= one.flag != Flag.MISSING
+    every = list(recovery.conditions.values())
+    shape = recovery.grid.shape
+    large = isinstance(every[0].flag, np.memmap)
+    heard = room.on_disk(shape, np.bool_) if large else np.zeros(shape, dtype=np.bool_)
+    for block in blocks(*shape):
+        heard[block] = np.any([one.flag[block] != Flag.MISSING for one in every], axis=0)
     grid, name = recovery.grid, next(iter(recovery.conditions))
     return [
         {

@@ -11,6 +11,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from fieldmend import room
 from fieldmend.errors import InputError
 from fieldmend.scratch import folder
 from fieldmend.text import shown
@@ -47,6 +48,12 @@ def _instance(process: int) -> "duckdb.DuckDBPyConnection":
     return con
 
 
+def _share() -> str:
+    """DuckDB's share of the memory: a quarter of what is limited, and no more than usual."""
+    limit = room.limit()
+    return MEMORY if limit is None else f"{min(1200, limit // 4_000_000)}MB"
+
+
 @dataclass(frozen=True)
 class Session:
     """A database and a folder, both gone when it is closed."""
@@ -62,6 +69,7 @@ class Session:
         name = f"session_{next(_numbers)}"
         try:
             con = _instance(os.getpid()).cursor()
+            con.execute(f"SET memory_limit = '{_share()}'")
             con.execute(
                 "SET TimeZone = 'UTC'; SET python_enable_replacements = false; "
                 "SET enable_progress_bar = false"
