@@ -21,6 +21,7 @@ from fieldmend.report.figures import FIGURES, Drawing, Figure
 from fieldmend.report.payload import payload
 from fieldmend.report.style import asset, stylesheet
 from fieldmend.report.wording import plain
+from fieldmend.result.spaced import spaced
 from fieldmend.result.summary import summarise
 from fieldmend.text import shown
 
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from fieldmend.result.result import Result
 
 LIMIT = 6_000_000  # bytes of the whole file
+DRAWN = 2_000_000  # entries of a condition that are drawn; of more, evenly spaced slots
 WORDS = 400_000  # of them for text, tables and scripts, to begin with
 COMPARED = 12  # conditions in the figures that compare them
 SERIES = 60_000  # conditions × nodes that can be looked at
@@ -74,6 +76,10 @@ class Panel:
 def render(recovery: Result) -> bytes:
     """The page; curves get coarser, then fewer, until it fits its limit."""
     summary = summarise(recovery)
+    step = recovery.grid.slot
+    recovery = spaced(recovery, DRAWN)
+    if recovery.grid.slot != step:
+        summary["notes"] = [*summary["notes"], _said(recovery.grid.slot // step)]
     names = _looked_at(recovery, summary)
     first = [
         (item["condition"], recovery.grid.nodes.index(item["node"]))
@@ -165,6 +171,10 @@ def scripts() -> str:
     """All scripts of the page as one."""
     parts = "\n".join(asset(f"js/{name}.js") for name in SCRIPTS)
     return f'(() => {{\n"use strict";\n{parts}}})();\n'
+
+
+def _said(step: int) -> str:
+    return f"figures and curves are of one slot in {step}; the numbers are of the whole record"
 
 
 def _hash(script: bytes) -> str:
