@@ -114,7 +114,7 @@ def run(*arguments):
         (["--option", "debias=true"], "method 'auto' has no option 'debias'"),
         (["--option", "debia=true"], "Did you mean 'debias'?"),
         (["--units", "degC"], "--units 'degC' is not NAME=UNIT, such as t=degC"),
-        (["--max-width", "wide"], "--max-width 'wide' is neither a width"),
+        (["--max-width", "wide"], "--max-width 'wide' is neither a number"),
     ],
 )
 def test_the_command_refuses_them_too(arguments, said, tmp_path):

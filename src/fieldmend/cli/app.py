@@ -246,6 +246,16 @@ def recover(  # noqa: PLR0913 - the options of the main job, keyword-only
             rich_help_panel=RECOVERING,
         ),
     ] = None,
+    on_change: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Nodes send only what lies farther than this from their last message: silence "
+            "means within it, and estimates keep to it: 0.45, or temperature=0.45. May be "
+            "repeated.",
+            metavar="[NAME=]CHANGE",
+            rich_help_panel=RECOVERING,
+        ),
+    ] = None,
     seed: Annotated[
         int,
         typer.Option(
@@ -338,6 +348,7 @@ def recover(  # noqa: PLR0913 - the options of the main job, keyword-only
         extrapolate=extrapolate,
         max_gap=max_gap,
         max_width=max_width or (),
+        on_change=on_change or (),
         seed=seed,
         workers=workers,
         scheduler=scheduler,

@@ -44,6 +44,7 @@ class Job:
     extrapolate: bool = False
     max_gap: str | None = None
     max_width: Sequence[str] = ()
+    on_change: Sequence[str] = ()
     seed: int = 0
     workers: int | None = None
     scheduler: str | None = None
@@ -67,7 +68,8 @@ class Job:
             "replace": self.replace,
             "extrapolate": self.extrapolate,
             "max_gap": self.max_gap,
-            "max_width": _widths(self.max_width),
+            "max_width": by_condition(self.max_width, "--max-width", "WIDTH"),
+            "on_change": by_condition(self.on_change, "--on-change", "CHANGE"),
             "seed": self.seed,
         }
         given = dict(_named(one, "--option", "debias=true") for one in self.option)
@@ -209,22 +211,22 @@ def limit_of(text: str) -> tuple[str, tuple[float, float]]:
     raise typer.BadParameter(f"--limits {text!r} is not NAME=LOW:HIGH, such as temperature=-40:60")
 
 
-def _widths(given: Sequence[str]) -> float | dict[str, float] | None:
-    """``2`` for every condition, or ``temperature=2`` for one."""
-    widths: dict[str, float] = {}
+def by_condition(given: Sequence[str], option: str, what: str) -> float | dict[str, float] | None:
+    """``2`` for every condition, or ``temperature=2`` for one; None if nothing is given."""
+    found: dict[str, float] = {}
     for text in given:
-        name, equals, width = text.rpartition("=")
+        name, equals, number = text.rpartition("=")
         try:
-            widths[name] = float(width)
+            found[name] = float(number)
         except ValueError:
-            widths = {}
-        if not widths or bool(name) != bool(equals):
+            found = {}
+        if not found or bool(name) != bool(equals):
             raise typer.BadParameter(
-                f"--max-width {text!r} is neither a width, such as 2, nor NAME=WIDTH"
+                f"{option} {text!r} is neither a number, such as 2, nor NAME={what}"
             )
-    if "" in widths and len(widths) > 1:
-        raise typer.BadParameter("--max-width: one width for all conditions, or one for each named")
-    return widths.get("", widths) if widths else None
+    if "" in found and len(found) > 1:
+        raise typer.BadParameter(f"{option}: one for all conditions, or one for each named")
+    return found.get("", found) if found else None
 
 
 def _named(text: str, option: str, example: str) -> tuple[str, str]:

@@ -23,6 +23,7 @@ from fieldmend.recovery.filling import Given
 from fieldmend.recovery.honest import SCORED
 from fieldmend.recovery.judging import medians, outside
 from fieldmend.recovery.keeping import Kept, single
+from fieldmend.recovery.onchange import Band, resting
 from fieldmend.recovery.quantity import passed_through, solver_of, within_bounds
 from fieldmend.recovery.service import service
 from fieldmend.recovery.sinks import Arrays
@@ -66,6 +67,10 @@ def recover_condition(  # noqa: PLR0913 - what, and by whom
         return passed_through(grid, name, quantity, storage)
     known = witnesses(X, options.limits.get(name))
     life = _life(X, grid.slot, known, model)
+    delta = options.change(name)
+    band = None if delta is None else Band(delta, options.level, quantity.low, quantity.high)
+    if band is not None:
+        life = resting(life, X)
     if not known.heard.any():
         return _nothing(grid, name, known, life, storage)
     plan = windows(*grid.shape, options.window)
@@ -109,6 +114,7 @@ def recover_condition(  # noqa: PLR0913 - what, and by whom
         options.extrapolate or options.everywhere,
         options.longest(grid.slot),
         options.widest(name),
+        band,
     )
     said = _sentences(grid, known, life, options, len(plan))
     return settled(sink.result(life, given, notes=said), grid, options)

@@ -73,6 +73,15 @@ class Work:
             return self.hidden(task.name)
         return replace(self.whole(task.name, IN_MEMORY), observed=np.empty((0, 0)))
 
+    def to_score(self, name: str) -> bool:
+        """Whether readings of a condition are to be hidden.
+
+        Not of one that nodes send on change: the silence after a hidden reading would be read as
+        if it had never been sent, and what nodes did not send, nobody can score.
+        """
+        on_change = self.options.change(name) is not None
+        return self.options.holdout and self.quantities[name].measured and not on_change
+
     def whole(
         self,
         name: str,
@@ -143,18 +152,17 @@ def _in_turn(
         kept = None if every is None else every[i]
         found = work.whole(name, storage, first, crew, kept)
         scores = None
-        if work.options.holdout and found.method not in WITHOUT_SCORE:
+        if work.to_score(name) and found.method not in WITHOUT_SCORE:
             scores = work.hidden(name, crew)
         part(1.0)
         yield name, work.scored(found, scores)
 
 
 def _shared_out(work: Work, crew: Crew, tell: Tell) -> dict[str, Recovered]:
-    hidden = (False, True) if work.options.holdout else (False,)
     tasks = [
         Task(name, again)
         for name in work.grid.values
-        for again in (hidden if work.quantities[name].measured else (False,))
+        for again in ((False, True) if work.to_score(name) else (False,))
     ]
     sent = replace(work, grid=replace(work.grid, origin=Origin()))
     made: dict[Task, Recovered | honest.Scores] = {}

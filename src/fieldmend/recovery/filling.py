@@ -13,6 +13,7 @@ from fieldmend.core.engine import blocks
 from fieldmend.faults import Episode, Kind
 from fieldmend.flags import BAD, Flag
 from fieldmend.grid import Array
+from fieldmend.recovery.onchange import Band
 from fieldmend.recovery.runs import runs
 from fieldmend.result.states import Service, State
 
@@ -25,6 +26,7 @@ class Given:
     extrapolate: bool = False
     max_gap: float | None = None  # slots
     max_width: float | None = None  # of the interval
+    band: Band | None = None  # what silence says, where nodes send on change
 
 
 def replaced(out: Array, flag: Array, episodes: tuple[Episode, ...], how: str) -> Array:

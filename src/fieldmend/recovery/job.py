@@ -22,6 +22,7 @@ from fieldmend.recovery.conditions import Work, check_workers, crew_for, recover
 from fieldmend.recovery.decisions import Given as Decided
 from fieldmend.recovery.decisions import read_decisions
 from fieldmend.recovery.modelling import Known
+from fieldmend.recovery.onchange import check_on_change
 from fieldmend.recovery.options import More, bytes_of, check_slot, divided, with_units
 from fieldmend.recovery.quantity import taken_as
 from fieldmend.recovery.recovery import Recovery
@@ -55,6 +56,7 @@ def recover(  # noqa: PLR0913 - the options of the main job, keyword-only
     extrapolate: bool = False,
     max_gap: str | float | None = None,
     max_width: float | Mapping[str, float] | None = None,
+    on_change: float | Mapping[str, float] | None = None,
     seed: int = 0,
     progress: Progress | None = None,
     workers: int | None = None,
@@ -110,6 +112,10 @@ def recover(  # noqa: PLR0913 - the options of the main job, keyword-only
         Leave longer gaps empty: ``"6h"``, or seconds.
     max_width
         Leave empty what is more uncertain: the widest interval, in the unit of the condition; one
+        number, or condition → number.
+    on_change
+        Nodes send only what lies farther than this from their last message: silence is a reading,
+        "within this of the last", and estimates keep to it. In the unit of the condition; one
         number, or condition → number.
     seed
         Of everything random.
@@ -171,6 +177,7 @@ def recover(  # noqa: PLR0913 - the options of the main job, keyword-only
         extrapolate=extrapolate,
         max_gap=max_gap,
         max_width=max_width,
+        on_change=on_change,
         window=None if most is None else fitting(most),
     )
     check_slot(slot, slot_value)
@@ -185,6 +192,7 @@ def recover(  # noqa: PLR0913 - the options of the main job, keyword-only
         raise InputError("all readings are missing: nothing to recover from")
     options = options.for_grid(grid)
     quantities = identify_all(grid.values, grid.units, grid.slot, options.kinds)
+    check_on_change(options, quantities)
     if known is not None:
         grid = known.aligned(grid, quantities, new_nodes)
     with room.limited(most):

@@ -106,6 +106,7 @@ class Recovering(More, total=False):
     extrapolate: bool
     max_gap: str | float | None
     max_width: float | Mapping[str, float] | None
+    on_change: float | Mapping[str, float] | None
     seed: int
     progress: Callable[[str, float], object] | None
     workers: int | None

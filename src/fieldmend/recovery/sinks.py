@@ -14,6 +14,7 @@ from fieldmend.grid import Array
 from fieldmend.quantities import circle
 from fieldmend.recovery.filling import Given, emptied, replaced
 from fieldmend.recovery.judging import medians
+from fieldmend.recovery.onchange import narrow
 from fieldmend.recovery.solving import Solved
 from fieldmend.recovery.storage import Storage
 from fieldmend.recovery.window import Piece, Setting, WindowResult
@@ -98,7 +99,11 @@ class Arrays:
         anomaly = self._anomaly()
         taken = self.storage.array(self.observed.shape, np.bool_)
         replaced(taken, self.flag, episodes, given.replace)
-        emptied((self.estimate, self.lower, self.upper), self.observed, taken, service, given)
+        sides = (self.estimate, self.lower, self.upper)
+        silence: tuple[str, ...] = ()
+        if given.band is not None:
+            silence = (narrow(sides, self.observed, taken, given.band, self.setting.unit),)
+        emptied(sides, self.observed, taken, service, given)
         return Recovered(
             name=self.setting.name,
             unit=self.setting.unit,
@@ -116,7 +121,7 @@ class Arrays:
             choice="; ".join(dict.fromkeys(filter(None, (s.choice for s in self.solved)))),
             holdout=None,
             episodes=episodes,
-            notes=(*said, *notes),
+            notes=(*said, *silence, *notes),
             service=service,
             replaced=taken,
             fitted=next((s.fitted for s in self.solved if s.fitted is not None), None),

@@ -43,6 +43,7 @@ class Options:
     extrapolate: bool = False
     max_gap: str | float | None = None
     max_width: float | Mapping[str, float] | None = None
+    on_change: float | Mapping[str, float] | None = None  # silence is "within this of the last"
     solving: Mapping[str, Any] = field(default_factory=dict)  # options of the method, as given
     decisions: Decisions = field(default_factory=Decisions)  # of a person, about episodes
     window: int | None = None  # entries solved together, if not the usual number
@@ -75,20 +76,9 @@ class Options:
             )
         if self.max_gap is not None:
             length_of_time(self.max_gap, "max_gap")
-        if self.max_width is not None:
-            self._check_widths()
-
-    def _check_widths(self) -> None:
-        given = self.max_width
-        widths = given if isinstance(given, Mapping) else {"": given}
-        for name, width in widths.items():
-            if not _number(width) or not float(width or 0) > 0:
-                what = f"max_width of {shown(name)}" if name else "max_width"
-                raise InputError(
-                    f"{what}: {shown(width)} is no width",
-                    hint="Give a number above 0, in the unit of the condition",
-                )
-        if self.method not in BOUNDED:
+        _check_widths(self.on_change, "on_change")
+        _check_widths(self.max_width, "max_width")
+        if self.max_width is not None and self.method not in BOUNDED:
             raise InputError(
                 f"max_width: method {self.method!r} gives no intervals",
                 hint=f"Use {', '.join(BOUNDED)}",
@@ -99,6 +89,12 @@ class Options:
         if isinstance(self.max_width, Mapping):
             return self.max_width.get(condition)
         return self.max_width
+
+    def change(self, condition: str) -> float | None:
+        """What a node's reading has to move by to be sent; None where it sends anyway."""
+        if isinstance(self.on_change, Mapping):
+            return self.on_change.get(condition)
+        return self.on_change
 
     def longest(self, slot: int) -> float | None:
         """The longest gap that is filled, in slots; None if any is."""
@@ -117,11 +113,9 @@ class Options:
 
     def check_conditions(self, grid: Grid) -> None:
         """Limits and widths are for conditions that are there."""
-        widths = self.max_width if isinstance(self.max_width, Mapping) else {}
-        for what, name in [
-            *(("limits", n) for n in self.limits),
-            *(("max_width", n) for n in widths),
-        ]:
+        given = {"limits": self.limits, "max_width": self.max_width, "on_change": self.on_change}
+        named = {what: one for what, one in given.items() if isinstance(one, Mapping)}
+        for what, name in [(what, name) for what, one in named.items() for name in one]:
             if name not in grid.values:
                 raise InputError(
                     f"{what} for {shown(name)!r}, which is not there",
@@ -137,6 +131,20 @@ def length_of_time(given: Any, what: str) -> int:
         raise InputError(
             f"{what} {shown(given)!r} is no length of time", hint="Write 30min, 6h or 2d"
         ) from error
+
+
+def _check_widths(given: Any, what: str) -> None:
+    """One number above 0, or one for each condition that is named."""
+    if given is None:
+        return
+    widths = given if isinstance(given, Mapping) else {"": given}
+    for name, width in widths.items():
+        if not _number(width) or not 0 < float(width) < math.inf:
+            whose = f"{what} of {shown(name)}" if name else what
+            raise InputError(
+                f"{whose}: {shown(width)} is no width",
+                hint="Give a number above 0, in the unit of the condition",
+            )
 
 
 def _check_limits(name: str, pair: Any) -> None:
