@@ -12,6 +12,7 @@ __all__ = [
     "Grid",
     "InputError",
     "LSDecomposition",
+    "Plan",
     "Records",
     "Recovery",
     "Status",
@@ -19,6 +20,7 @@ __all__ = [
     "decompose",
     "diagnostics",
     "metrics",
+    "plan",
     "read",
     "recover",
     "simulate",
@@ -32,6 +34,7 @@ if TYPE_CHECKING:
     from fieldmend.estimators import FieldRecovery, LSDecomposition
     from fieldmend.field.fieldmodel import FieldModel
     from fieldmend.grid import Grid
+    from fieldmend.planning import Plan, plan
     from fieldmend.records import Records, read
     from fieldmend.recovery import Recovery, recover
 else:
@@ -45,12 +48,14 @@ else:
         "Grid": "grid",
         "InputError": "errors",
         "LSDecomposition": "estimators",
+        "Plan": "planning",
         "Records": "records",
         "Recovery": "recovery",
         "Status": "core.loop",
         "decompose": "decomposition",
         "diagnostics": "",
         "metrics": "",
+        "plan": "planning",
         "read": "records",
         "recover": "recovery",
         "simulate": "",

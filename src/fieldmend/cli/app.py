@@ -433,4 +433,5 @@ def _voice(**given: bool) -> Any:
 # Its commands join those above, whose options they share.
 from fieldmend.cli import configuring as configuring  # noqa: E402
 from fieldmend.cli import living as living  # noqa: E402
+from fieldmend.cli import planning as planning  # noqa: E402
 from fieldmend.cli import studies as studies  # noqa: E402

@@ -127,7 +127,7 @@ def judged(
         remoteness(back, ahead),
         gap.astype(np.intp),
         np.full(len(node), np.nan) if routine is None else routine[hidden],
-        _runs(rest.used, hidden),
+        numbered_runs(rest.used, hidden),
         _outages(rest, every)[slot],
     )
 
@@ -151,7 +151,7 @@ def _outages(rest: Data, every: Data) -> Index:
     return outage_numbers(silent_slots(rest.used, usual_company(every.used)), rest.slots)
 
 
-def _runs(used: Mask, hidden: Mask) -> Index:
+def numbered_runs(used: Mask, hidden: Mask) -> Index:
     """Number the gaps that hidden entries lie in: a used reading, or another node, ends one."""
     fresh = used.copy()
     fresh[:, 0] = True

@@ -1,0 +1,199 @@
+"""Plans made from the first part of a record, verified on the rest: is what they say true?
+
+Each network is cut in two; `fm.plan` sees the first part, for four errors each. ``said`` is its
+error and, after "to", the upper end of its interval (1.9 standard errors from eight blocks);
+``found`` is the error on the rest, thinned by the schedule and recovered by the plan's model.
+``kept``: found is within what was asked. ``best``: the smallest share of all intervals and changes
+tried one by one (every interval; changes in steps of 5 %) that the same rule allows, for the plan's
+own design and its neighbours; ``/ best`` is the plan's share over it. ``nodes off``: the error if
+the same share of the messages came from some of the nodes only, which send everything, over the
+plan's error on the replay; a plan never advises that. ``replayed``: the share that schedule.csv
+sends when every line of it is obeyed by itself.
+
+Readings that a recovery of everything flags are not scored. Real files: ../shared/data, or
+FIELDMEND_DATA; the simulated networks were not looked at while the planner was made. ``CPU``:
+seconds of the first plan of a network, and of what the others had to play on top of it.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+
+import fieldmend as fm
+from fieldmend.grid import Grid
+from fieldmend.planning.replay import Replay, cut
+from fieldmend.planning.schedule import Schedule
+from fieldmend.planning.search import Asked
+from table import write
+
+ROOT = Path(__file__).parents[1]
+DATA = Path(os.environ.get("FIELDMEND_DATA", ROOT.parent / "shared" / "data"))
+
+
+@dataclass(frozen=True)
+class Network:
+    """A record, where its later part begins, and the errors that are asked for."""
+
+    name: str
+    grid: Grid
+    middle: int
+    errors: tuple[float, ...]
+
+    @property
+    def parts(self) -> tuple[Grid, Grid]:
+        return cut(self.grid, slice(0, self.middle)), cut(self.grid, slice(self.middle, None))
+
+
+def real(file: str, condition: str, slot: str, **reading: object) -> Grid | None:
+    if not (DATA / file).exists():
+        return None
+    records = fm.read(DATA / file, conditions=[condition], **reading)
+    try:
+        return records.grid(slot)
+    finally:
+        records.close()
+
+
+def some_nodes(grid: Grid, most: int) -> Grid:
+    """The nodes that were heard most."""
+    heard = np.isfinite(next(iter(grid.values.values()))).sum(axis=0)
+    return cut(grid, slice(None), np.sort(np.argsort(-heard, kind="stable")[:most]))
+
+
+def networks() -> Iterator[Network]:
+    found = real("intellab_mar04_08.parquet", "temperature", "5min")
+    if found is not None:
+        yield Network("IntelLab temperature", found, 576, (0.05, 0.1, 0.2, 0.4))
+    found = real("molene_radome.parquet", "t", "1h")
+    if found is not None:
+        yield Network("Molène temperature", found, 372, (0.2, 0.3, 0.5, 0.8))
+    found = real("redwood_sonoma.parquet", "temperature", "5min", where="source = 'log'")
+    if found is not None:
+        busy = busiest(found, 8 * 288)
+        yield Network("Redwood temperature", busy, 4 * 288, (0.1, 0.2, 0.4, 0.8))
+    found = real("ndbc_may2013.parquet", "air_temp_c", "1h")
+    if found is not None:
+        yield Network("NDBC air temperature", some_nodes(found, 80), 372, (0.15, 0.3, 0.5, 0.8))
+    for name, seed in (("temperature", 101), ("humidity", 102), ("pressure", 103)):
+        grid = simulated(name, seed)
+        sd = float(np.nanstd(next(iter(grid.values.values()))))
+        errors = tuple(float(f"{share * sd:.2g}") for share in (0.1, 0.15, 0.25, 0.4))
+        yield Network(f"simulated {name}", grid, 384, errors)
+
+
+def busiest(grid: Grid, slots: int) -> Grid:
+    """The stretch of so many slots with the most readings: motes came and went."""
+    X = next(iter(grid.values.values()))
+    total = np.concatenate([[0], np.cumsum(np.isfinite(X).sum(axis=1))])
+    first = int((total[slots:] - total[:-slots]).argmax())
+    return cut(grid, slice(first, first + slots))
+
+
+def simulated(name: str, seed: int) -> Grid:
+    """Sixteen days of 24 nodes, every half hour: the first eight are planned on."""
+    climate = fm.simulate.CLIMATES[name]
+    field = fm.simulate.climate_field(768, 24, climate=climate, slots_per_day=48, seed=seed)
+    noise = 0.03 * float(field.std())
+    net = fm.simulate.network(
+        field=field, noise=noise, sampling=0.9, loss="bursts", anomaly_rate=0.002, seed=seed
+    )
+    return fm.Grid.of(net.readings, condition="value", slot_seconds=1800)
+
+
+def obeyed(plan: fm.Plan) -> float:
+    """The share that schedule.csv sends, each line obeyed by itself."""
+    lines = plan.schedule_csv().splitlines()[1:]
+    times, sent = plan.record.times / 1e6, 0
+    X = next(iter(plan.record.values.values()))
+    for n, line in enumerate(lines):
+        _, interval, phase, change = line.rsplit(",", 3)
+        last = None
+        for t in np.flatnonzero(np.isfinite(X[:, n])):
+            if (times[t] - float(phase)) % float(interval) >= plan.record.slot / 1e6:
+                continue
+            if not change or last is None or abs(X[t, n] - last) > float(change):
+                sent, last = sent + 1, X[t, n]
+    return sent / int(np.isfinite(X).sum())
+
+
+def exhaustive(plan: fm.Plan, replay: Replay, asked: Asked) -> float:
+    """The smallest share within the error, of the plan's design tried step by step."""
+    assert plan.chosen is not None
+    own = plan.chosen.schedule
+    name = asked.condition
+    if own.design == "change":
+        steps = own.changes[name] * 1.05 ** np.arange(-1, 7)
+        made = [Schedule.of("change", replay.grid, changes={name: float(s)}) for s in steps]
+    else:
+        most = int(1.5 * own.every) + 1
+        made = [Schedule.of(own.design, replay.grid, k) for k in range(own.every, most)]
+    played = [replay.play(one) for one in made]
+    return min((one.share for one in played if asked.meets(one)), default=np.nan)
+
+
+def nodes_off(plan: fm.Plan, replay: Replay, condition: str) -> float:
+    """The error of the nodes that are switched off, the others sending everything."""
+    assert plan.chosen is not None
+    few = max(2, round(1 / plan.chosen.share))
+    on = Schedule.of("clock", replay.grid, 1)
+    some = replace(on, phases=np.where(np.arange(len(on.nodes)) % few == 0, 0, 1))
+    played = replay.fresh(some)
+    return played.scores[condition].error / plan.chosen.scores[condition].error
+
+
+def rows_of(network: Network) -> Iterator[dict[str, object]]:
+    early, late = network.parts
+    (condition,) = network.grid.values
+    plan: fm.Plan | None = None
+    for error in network.errors:
+        start = time.process_time()
+        plan = fm.plan(early, error=error) if plan is None else plan.again(error)
+        spent = time.process_time() - start
+        row: dict[str, object] = {"network": network.name, "asked": error}
+        if plan.chosen is None or plan.schedule is None:
+            yield {**row, **dict.fromkeys(COLUMNS, "-"), "design": "none", "CPU": f"{spent:.0f}"}
+            continue
+        kept = plan.verify(late).found
+        assert kept is not None
+        replay = plan.ground.replay
+        score = plan.chosen.scores[condition]
+        found = kept.errors[condition]
+        best = exhaustive(plan, replay, Asked(condition, error))
+        yield {
+            **row,
+            "design": plan.chosen.schedule.design,
+            "share": f"{plan.chosen.share:.3f}",
+            "replayed": f"{obeyed(plan):.3f}",
+            "said": f"{score.error:.3g} to {score.high:.3g}",
+            "found": f"{found:.3g}",
+            "kept": "yes" if found <= error else "NO",
+            "/ best": f"{plan.chosen.share / best:.2f}",
+            "nodes off": f"{nodes_off(plan, replay, condition):.1f}",
+            "CPU": f"{spent:.0f}",
+        }
+
+
+COLUMNS = ("design", "share", "replayed", "said", "found", "kept", "/ best", "nodes off", "CPU")
+
+
+def main(wanted: list[str]) -> None:
+    rows = []
+    for network in networks():
+        if wanted and not any(word in network.name for word in wanted):
+            continue
+        for row in rows_of(network):
+            print("  ".join(str(value) for value in row.values()), flush=True)
+            rows.append(row)
+    if not wanted:
+        write("plan", rows, __doc__ or "")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
