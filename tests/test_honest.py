@@ -307,8 +307,8 @@ def test_directions_are_scored_the_short_way_round():
     assert (seen.inside == 1).all()
 
 
-def test_certainly_false_readings_are_left_out_if_they_are_few():
-    few, many = np.arange(100) < 5, np.arange(100) < 6
+def test_false_readings_are_left_out_if_they_are_few():
+    few, many = np.arange(100) < 20, np.arange(100) < 21
     np.testing.assert_array_equal(believed(few), ~few)
     assert believed(many).all()
 
@@ -318,10 +318,19 @@ def test_a_stuck_sensor_is_no_truth(monkeypatch):
     X[300:420, 3] = X[299, 3] + 9.0
     false = np.zeros(X.shape, dtype=bool)
     false[300:420, 3] = True
-    monkeypatch.setattr(honest, "certainly_false", lambda found: false)
+    monkeypatch.setattr(honest, "no_truth", lambda found: false)
     out = fm.recover(Grid.of(X), method="ls")["value"].holdout
     assert 0 < out.false < 120
     assert out.all_mae > out.method.mae
+
+
+def test_a_node_that_left_its_level_is_no_truth_though_it_is_not_replaced():
+    X = network(heard=lossy(slots=800))
+    X[250:550, 3] += 12.0
+    found = fm.recover(Grid.of(X), method="ls")["value"]
+    assert found.holdout.false > 10
+    assert not found.replaced[250:550, 3].any()
+    assert found.holdout.all_mae > found.holdout.method.mae
 
 
 # How sure it is ----------------------------------------------------------------------------------

@@ -187,7 +187,7 @@ def _by_gap(held: dict[str, Any]) -> str:
     said = [f"by slots in the gap {', '.join(rows)}"] if len(rows) > 1 else []
     if held["false"]:
         with_them = f"{figure(held['all_mae'])} (line {figure(held['all_line_mae'])})"
-        said.append(f"{held['false']:,} certainly false left out, with them {with_them}")
+        said.append(f"{held['false']:,} false left out, with them {with_them}")
     if held["far"]:
         said.append(f"{held['far']:,} of them far off everything, counted with a limit")
     return "; ".join([*said, *filter(None, [held["untested"]])])

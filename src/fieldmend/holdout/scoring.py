@@ -16,7 +16,7 @@ from fieldmend.result.holdout import GapScore, Holdout
 
 FAR = 5.0  # times the error that nine in ten stay below, off estimate and line both: a false one
 LONGER = 2.0  # times the longest gap tried: what was lost in longer ones is untested
-DOUBTED = 0.05  # of the hidden readings may be left out as certainly false
+DOUBTED = 0.2  # of the hidden readings may be left out as false
 FEWEST = 10  # hidden readings that a kind of gap needs to be tested
 
 
@@ -110,7 +110,7 @@ class Witnesses:
 
 
 def believed(doubted: Mask) -> Mask:
-    """Hidden readings to score: all but those that are certainly false, if those are few.
+    """Hidden readings to score: all but those that are no truth, if these are few.
 
     A sensor that is stuck is no truth to compare with, and a line through its other readings comes
     close to nothing but its fault. But who doubts many readings could doubt its own mistakes away:

@@ -18,6 +18,7 @@ from fieldmend import room
 from fieldmend.core import engine
 from fieldmend.core.crew import Crew
 from fieldmend.diagnostics import gap_at
+from fieldmend.faults import Kind
 from fieldmend.grid import Array, Grid
 from fieldmend.holdout.drawing import Hidden, draw
 from fieldmend.holdout.scoring import Lost, Said, Witnesses, believed
@@ -114,7 +115,7 @@ class Scores:
     def whole(self, false: Array | None = None) -> Holdout | None:
         """All stretches as one; None without any.
 
-        `false` are readings of the record that certainly are: no truth to compare with.
+        `false` are readings of the record that are: no truth to compare with.
         """
         if not self.seen:
             return None
@@ -137,12 +138,17 @@ def _doubted(false: Array | None, rows: slice, hidden: Array) -> Array:
     return np.asarray(doubted[hidden])
 
 
-def certainly_false(found: Recovered) -> Array:
-    """Readings that are certainly false by what a recovery of all of them found."""
+def no_truth(found: Recovered) -> Array:
+    """Readings that an estimate cannot be held against, by what a recovery of all of them found.
+
+    Certainly false, or false for long: a line through the other readings of a node that is off for
+    days comes close to nothing but its fault.
+    """
     shape = found.flag.shape
     large = isinstance(found.flag, np.memmap)
     none = room.on_disk(shape, np.bool_) if large else np.zeros(shape, dtype=np.bool_)
-    return replaced(none, found.flag, found.episodes, "certain")
+    known = tuple(replace(e, certain=e.certain or Kind(e.kind).lasts) for e in found.episodes)
+    return replaced(none, found.flag, known, "certain")
 
 
 def score(
@@ -165,7 +171,7 @@ def score(
     period
         Length of the circle of a circular quantity, else 0.
     false
-        True for readings that are certainly false: no truth to compare with. The second run is not
+        True for readings that are no truth to compare with (`no_truth`). The second run is not
         told.
 
     Returns

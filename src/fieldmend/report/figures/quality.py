@@ -194,7 +194,7 @@ def _beside(one: Recovered) -> str:
     if held.false:
         ours, line = measure(held.all_mae, one.unit), measure(held.all_line_mae, one.unit)
         said += (
-            f" {counted(held.false, 'hidden reading')} left out as certainly false: with them "
+            f" {counted(held.false, 'hidden reading')} left out as false: with them "
             f"{ours}, the line {line}."
         )
     if held.far:
