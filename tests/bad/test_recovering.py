@@ -134,7 +134,10 @@ def test_one_node_does_not_move_the_others(dense, value, how):
     scale = 1.4826 * np.nanmedian(np.abs(X - np.nanmedian(X, axis=0)), axis=0)
     moved = ((after.estimate - before.estimate) / scale)[:, others]
     assert np.sqrt((moved**2).mean()) < 0.05
-    assert np.isfinite(after.estimate).all()
+    assert np.isfinite(after.estimate[:, others]).all()
+    # Right or not at all: nothing is estimated around 1e308.
+    none = abs(value) > 1e300 and np.nanmedian(np.abs(bad[:, 5]) / 2) > 1e300
+    assert np.isnan(after.estimate[:, 5]).all() if none else np.isfinite(after.estimate).all()
     assert np.isfinite(after.anomaly).all()
     if how == "once" and not np.isnan(X[50, 5]) and value != 5e-324:
         assert after.flag[50, 5] == 3
@@ -277,3 +280,32 @@ def test_options_that_do_not_fit_the_source(options, message):
 def test_a_file_that_is_not_there():
     with pytest.raises(fm.InputError, match="no such file"):
         fm.recover("no such file.csv")
+
+
+def small_network():
+    return fm.simulate.network(
+        80, 5, field="temperature", sampling=0.85, anomaly_rate=0.0, seed=2
+    ).readings.copy()
+
+
+def linear(X):
+    return fm.recover(fm.Grid.of(X, condition="t"), kinds={"t": "linear"}, holdout=False)["t"]
+
+
+def test_huge_readings_are_estimated_as_their_small_copies():
+    X = small_network()
+    size = 0.9 * 2.0**996 / np.nanmax(np.abs(X))  # up to 6e299
+    np.testing.assert_allclose(linear(X * size).estimate / size, linear(X).estimate, rtol=1e-3)
+
+
+def test_nodes_too_large_to_compute_with_get_no_estimate_and_single_readings_are_flagged():
+    X = small_network()
+    t = int(np.flatnonzero(~np.isnan(X[:, 3]))[30])
+    X[t, 3] = 1e308
+    assert linear(X).flag[t, 3] == 3
+    X[:, 3] = 1e306 * (1 + X[:, 3] / 1e9)
+    found = linear(X)
+    assert np.isnan(found.estimate[:, 3]).all()
+    assert set(np.unique(found.flag[:, 3])) == {2, 9}
+    assert np.isfinite(np.delete(found.estimate, 3, axis=1)).all()
+    assert any("4: readings beyond 1e+300, nothing estimated there" in note for note in found.notes)

@@ -1,7 +1,8 @@
-"""The fuzz run: ``python driver.py STAGES FULL SEED`` prints one JSON object.
+"""The fuzz run: ``python driver.py STAGES FULL SEED BINARY`` prints one JSON object.
 
 STAGES inputs go through everything that decides in Python: encoding, layout, dialect, columns,
-time, and the SQL made from them. FULL others go through the whole of `fm.read(...).grid()`.
+time, and the SQL made from them. FULL others go through the whole of `fm.read(...).grid()`, and so
+do BINARY files of Parquet, netCDF, SQLite and JSON whose bytes were broken.
 An input fails by any exception but InputError, by rows that do not add up, and by over a second.
 """
 
@@ -13,9 +14,11 @@ import sys
 import tempfile
 import time
 import traceback
+from contextlib import suppress
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
+import binaries
 import numpy as np
 from inputs import made
 
@@ -53,14 +56,21 @@ def stages(seed, folder):
 
 
 def whole(seed, folder):
-    name, data = made(seed)
+    read(*made(seed), folder)
+
+
+def binary(seed, folder):
+    read(*binaries.made(seed), folder)
+
+
+def read(name, data, folder):
     path = folder / name
     path.write_bytes(data)
     try:
         records = fm.read(path)
         o = records.origin
         assert o.read == o.used + o.duplicates + o.set_aside, "rows do not add up"
-        assert o.used > 0
+        assert o.used > 0, "no row is used"
         assert sum(o.rejects.totals.values()) == o.set_aside
         grid = records.grid()
         assert not any(np.isinf(array).any() for array in grid.values.values())
@@ -86,18 +96,22 @@ def run(job, seeds, folder):
     return failed, refused, slowest
 
 
-def main(many, full, seed):
+def main(many, full, seed, broken=0):
     logging.disable()
     with tempfile.TemporaryDirectory() as folder:
         work = Path(folder)
         fm.read(_warm(work)).grid()  # the first call starts the database
+        for name, data in binaries.good() if broken else ():  # and imports the readers
+            with suppress(fm.InputError):
+                read(name, data, work)
         parts = [
             run(stages, range(seed, seed + many), work),
             run(whole, range(seed + many, seed + many + full), work),
+            run(binary, range(seed, seed + broken), work),
         ]
     return {
-        "inputs": many + full,
-        "whole reads": full,
+        "inputs": many + full + broken,
+        "whole reads": full + broken,
         "refused": sum(part[1] for part in parts),
         "failed": [failure for part in parts for failure in part[0]],
         "slowest": max(part[2] for part in parts),
@@ -122,4 +136,4 @@ def _warm(work):
 
 if __name__ == "__main__":
     os.environ.setdefault("FIELDMEND_THREADS", "1")
-    json.dump(main(*map(int, sys.argv[1:4])), sys.stdout)
+    json.dump(main(*map(int, sys.argv[1:5])), sys.stdout)

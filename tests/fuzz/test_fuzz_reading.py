@@ -19,9 +19,9 @@ MEGABYTES, SECONDS = 512, 1.0
 log = logging.getLogger(__name__)
 
 
-def fuzz(stages, full, seed):
+def fuzz(stages, full, seed, broken=0):
     done = subprocess.run(
-        [sys.executable, DRIVER, str(stages), str(full), str(seed)],
+        [sys.executable, DRIVER, *map(str, (stages, full, seed, broken))],
         capture_output=True,
         text=True,
         check=False,
@@ -29,7 +29,7 @@ def fuzz(stages, full, seed):
     )
     assert done.returncode == 0, done.stderr[-2000:]
     found = json.loads(done.stdout)
-    assert found["inputs"] == stages + full
+    assert found["inputs"] == stages + full + broken
     assert 0 < found["refused"] < found["inputs"]
     assert found["failed"] == []
     assert found["slowest"][0] < SECONDS
@@ -38,7 +38,7 @@ def fuzz(stages, full, seed):
 
 
 def test_a_few_inputs():
-    fuzz(2000, 60, seed=0)
+    fuzz(2000, 60, seed=0, broken=60)
 
 
 @pytest.mark.long
@@ -46,7 +46,7 @@ def test_a_million_inputs():
     """Twenty parts, a process a core: each says how it went as it ends."""
     found = []
     with ThreadPoolExecutor(os.cpu_count()) as pool:
-        parts = [pool.submit(fuzz, 50_000, 500, 10**7 + k * 10**5) for k in range(20)]
+        parts = [pool.submit(fuzz, 50_000, 500, 10**7 + k * 10**5, 2_000) for k in range(20)]
         for part in as_completed(parts):
             found.append(part.result())
             log.info("%d inputs: %s", sum(each["inputs"] for each in found), found[-1])

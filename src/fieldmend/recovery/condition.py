@@ -21,6 +21,7 @@ from fieldmend.recovery.decisions import settled
 from fieldmend.recovery.extrapolating import margin, widen
 from fieldmend.recovery.filling import Given
 from fieldmend.recovery.honest import SCORED
+from fieldmend.recovery.huge import without_huge
 from fieldmend.recovery.judging import medians, outside
 from fieldmend.recovery.keeping import Kept, single
 from fieldmend.recovery.onchange import Band, resting
@@ -117,7 +118,8 @@ def recover_condition(  # noqa: PLR0913 - what, and by whom
         band,
     )
     said = _sentences(grid, known, life, options, len(plan))
-    return settled(sink.result(life, given, notes=said), grid, options)
+    found = without_huge(sink.result(life, given, notes=said), grid.nodes)
+    return settled(found, grid, options)
 
 
 @dataclass(frozen=True)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 WIDEST, TALLEST = 480, 120  # cells of a picture
 PICTURES = 3  # conditions that get one: the first
-WORDS = ("heard", "lost", "suspect", "beyond limits")
+WORDS = ("heard", "no reading", "suspect", "beyond limits")
 COLOURS = tuple(LIGHT[name] for name in ("seen", "lost", "suspect", "fail"))
 
 

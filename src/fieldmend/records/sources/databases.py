@@ -129,7 +129,11 @@ def _batched(  # noqa: PLR0917 - one call, what it needs
             return cursor.fetchmany(BATCH)
         except trouble as error:
             close()
-            raise InputError(f"the database says: {shown(error)}", file=name) from error
+            large = "too big" in str(error)  # LONGEST_CELL
+            hint = (
+                "Leave its column out: --query 'SELECT node, time, ... FROM ...'" if large else ""
+            )
+            raise InputError(f"the database says: {shown(error)}", file=name, hint=hint) from error
 
     def batches() -> Iterator[list[Any]]:
         rows = first
