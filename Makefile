@@ -5,6 +5,7 @@ BIN     := $(VENV)/bin
 PACKAGE := $(VENV)/.package-done
 STAMP   := $(VENV)/.setup-done
 BENCH   ?=
+LIVE_KILLS ?=
 MUTANTS ?= 30
 DATA    ?= $(wildcard ../shared/data)
 # Small matrices on shared machines: a second BLAS thread waits more than it works.
@@ -13,7 +14,7 @@ export OMP_NUM_THREADS ?= 1
 PYTEST ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test coverage lint docs snippets browser paper bench bench-accuracy check-long clean
+.PHONY: help setup demo live-demo check-live broker test coverage lint docs snippets browser paper bench bench-accuracy check-long clean
 
 help:  ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' Makefile
@@ -38,6 +39,7 @@ demo: $(PACKAGE)  ## a simulated network, recovered; its report opens
 
 # One process a core, a file of tests to each: what a file sets up, it sets up once.
 test: lint  ## lint, then all tests but the long ones (PYTEST='-k prox' to choose)
+	@$(MAKE) --no-print-directory broker || echo "no mosquitto: the tests of live with a broker are skipped"
 	@$(MAKE) --no-print-directory browser || echo "no Chromium: the report's browser tests are skipped"
 	$(BIN)/python -m pytest -n auto --dist loadfile $(PYTEST)
 
@@ -58,6 +60,24 @@ docs: setup  ## the pages as HTML, in docs/_build/html
 snippets: setup  ## put the true output into README.md and docs/
 	$(BIN)/python docs/generate_cli.py
 	$(BIN)/python docs/snippets.py --write
+
+# Debian's own too; the tests start it themselves, on 127.0.0.1 and a port of their own.
+broker:  ## mosquitto for the tests of live (Debian, as root)
+	command -v mosquitto >/dev/null || test -x /usr/sbin/mosquitto || \
+	  { apt-get update -qq && apt-get install -y -qq mosquitto; }
+
+live-demo: setup  ## a simulated network that runs, its page at http://127.0.0.1:8765; ends with Ctrl-C
+	@$(MAKE) --no-print-directory broker || echo "no mosquitto: nodes send by HTTP"
+	$(BIN)/python examples/live_demo.py
+
+# LIVE_KILLS='--readings 100000 --posted 100000 --kills 10' for a short form.
+check-live: setup  ## live killed under traffic, its accuracy, detection and speed (an hour)
+	@$(MAKE) --no-print-directory broker || echo "no mosquitto: what needs it is left out"
+	$(BIN)/python -m pytest $(wildcard tests/test_live*.py)
+	$(BIN)/python benchmarks/live_kills.py $(LIVE_KILLS)
+	$(BIN)/python benchmarks/live_accuracy.py
+	$(BIN)/python benchmarks/live_detection.py
+	$(BIN)/python benchmarks/live_speed.py
 
 # Debian's own: the tests of the report drive it, and are skipped by name where it is not there.
 browser:  ## Chromium for the tests of the report (Debian, as root)

@@ -1,32 +1,163 @@
-"""`fieldmend live` from a file to its journal: names, units and places as a recovery has them."""
+"""The command: what it refuses, what it shows, a stream from its beginning to its end."""
 
-import math
+import json
+import subprocess
+import sys
+
+import duckdb
+import numpy as np
+import pytest
 
 from fieldmend.cli import main
-from fieldmend.live.view import View
+from fieldmend.live.companions import Companions, Drifts
+from fieldmend.live.following import Said
+from fieldmend.live.progress import Progress
+from fieldmend.live.settings import MINUTE, Settings
+from live_site import FITTED, NODES, model, record, site
 
 
-def write(path, slots=60, nodes=6):
-    lines = ["node,time,lat,lon,temperature [°C]"]
-    for k in range(slots):
-        time = f"2026-11-15T{k // 12:02d}:{k % 12 * 5:02d}:00Z"
-        for n in range(nodes):
-            value = 20 + math.sin(k / 9) + n / 10 + 0.05 * math.cos(7 * k + 3 * n)
-            lines.append(f"g{n},{time},60,{10 + n / 100},{value:.3f}")
-    path.write_text("\n".join(lines) + "\n")
+@pytest.fixture
+def somewhere(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
 
 
-def test_what_the_past_knows_the_page_shows(tmp_path, capsys):
-    file, state = tmp_path / "past.csv", tmp_path / "state"
-    write(file)
-    options = ["--state", str(state), "--like", str(file), "--listen", "127.0.0.1:0"]
-    assert main(["live", str(file), *options]) == 0
-    now = View(state).now()
-    assert now["conditions"] == {"temperature": "°C"}
-    assert now["model"] is not None
-    assert {node["state"] for node in now["nodes"]} == {"ok"}
-    first, last = now["nodes"][0], now["nodes"][-1]
-    # At 60° a degree of longitude is half as long as one of latitude.
-    assert math.isclose(last["x"] - first["x"], 0.05 / 2)
-    assert first["y"] == 60
-    assert "the network's page: http://127.0.0.1:" in capsys.readouterr().err
+@pytest.mark.usefixtures("somewhere")
+@pytest.mark.parametrize(
+    ("arguments", "code", "said"),
+    [
+        (["http"], 2, "--state"),
+        ([], 2, "one source"),
+        (["a", "b", "--state", "x"], 2, "one source"),
+        (["status"], 2, "one folder"),
+        (["status", "nowhere"], 3, "no journal there"),
+        (["http", "--state", "x", "--slot", "soon"], 3, "--slot"),
+        (["http", "--state", "x", "--format", "xml"], 3, "zigbee2mqtt"),
+        (["mqtt://u:p@h/x", "--check"], 3, "FIELDMEND_MQTT_PASSWORD"),
+        (["http", "--state", "x", "--listen", "0.0.0.0:1"], 2, "--token-file"),
+        (["ftp://h/x", "--state", "x", "--listen", "127.0.0.1:0"], 3, "no source"),
+        (["http", "--state", "x", "--like", "a", "--model", "b"], 2, "not both"),
+        (["nothere.csv", "--state", "x", "--listen", "127.0.0.1:0"], 3, "no such file"),
+        (["mqtt://127.0.0.1:9/x", "--check"], 3, "no broker at 127.0.0.1:9"),
+    ],
+)
+def test_what_it_refuses(arguments, code, said, capsys):
+    assert main(["live", *arguments]) == code
+    assert said in capsys.readouterr().err
+
+
+def test_it_prints_what_mosquitto_should_be_told(capsys):
+    assert main(["live", "--print-mosquitto-conf"]) == 0
+    said = capsys.readouterr().out
+    assert "persistence true" in said
+    assert "max_queued_messages 0" in said
+
+
+def test_check_shows_messages_as_read_and_stores_nothing(tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "a.csv").write_text("node,time,t\nm1,2026-11-16T08:15:00Z,20.5\nm1,never,1\n")
+    assert main(["live", "a.csv", "--check"]) == 0
+    said = capsys.readouterr().out
+    assert "m1  t = 20.5  at 2026-11-16T08:15:00Z" in said
+    assert "refused, no time" in said
+    assert [path.name for path in tmp_path.iterdir()] == ["a.csv"]
+
+
+def test_a_stream_with_an_end_is_closed_to_its_last_reading(tmp_path, capsys):
+    """NDJSON in, all slots closed, then it ends by itself; recover takes its folder."""
+    model().save(tmp_path / "model.npz")
+    grid = record()
+    rows = [
+        {"node": node, "time": int(grid.times[row]) // 1000, "temperature": float(y)}
+        for row in range(FITTED, FITTED + 20)
+        for node, y in zip(grid.nodes, grid.values["temperature"][row], strict=True)
+    ]
+    command = [
+        sys.executable, "-m", "fieldmend", "live", "-", "--state", str(tmp_path / "site"),
+        "--model", str(tmp_path / "model.npz"), "--refit", "1000d", "--listen", "127.0.0.1:0",
+    ]  # fmt: skip
+    text = "\n".join(map(json.dumps, rows))
+    done = subprocess.run(command, input=text, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+    assert main(["live", "status", str(tmp_path / "site"), "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["readings"]["stored"] == 20 * NODES
+    assert found["slots"] == {"closed": 20, "settled": 14}
+    assert found["pid"] is None
+    assert main(["live", "status", str(tmp_path / "site")]) == 0
+    assert "does not run" in capsys.readouterr().out
+    out = str(tmp_path / "out")
+    arguments = [str(tmp_path / "site"), "--slot", "5min", "--out", out, "--no-report", "--json"]
+    assert main(["recover", *arguments, "--no-holdout"]) == 0
+    capsys.readouterr()
+    (table,) = (tmp_path / "out").glob("*.recovered.parquet")
+    with duckdb.connect() as con:
+        rows = con.execute("SELECT count(*) FROM read_parquet(?)", [str(table)]).fetchone()
+    assert rows == (20 * NODES,)
+
+
+def test_lengths_of_time_that_do_not_fit_are_refused():
+    from fieldmend.errors import InputError
+
+    with pytest.raises(InputError, match="--window is too short"):
+        Settings(window=MINUTE)
+    with pytest.raises(InputError, match="--keep is shorter"):
+        Settings(keep=MINUTE)
+    assert Settings(slot=10_000_000).smoothed == 540
+
+
+def test_progress_waits_for_a_backlog_and_not_for_the_slowest():
+    progress = Progress(slot=5 * MINUTE, late=MINUTE)
+    now = 10_000 * MINUTE
+    progress.begin(now)
+    assert progress.until(now) < 0  # what waited for us may come now
+    old = {f"m{k}": 100 * MINUTE + k for k in range(20)}
+    progress.note(old.items(), now)
+    assert progress.until(now) == 100 * MINUTE + 1 - MINUTE  # two of twenty may be behind
+    progress.note([("m19", 9_999 * MINUTE)], now)  # one clock is right, or wrong
+    assert progress.until(now) == 100 * MINUTE + 1 - MINUTE
+    later = now + 6_000_000
+    assert progress.until(later) == later - MINUTE
+    progress.note([(name, later) for name in old], later)
+    assert progress.until(later) == later - MINUTE
+
+
+def test_a_drift_is_found_by_companions_and_theirs_is_left_alone(tmp_path):
+    rng = np.random.default_rng(2)
+    common = np.cumsum(rng.normal(0, 0.3, (900, 3)), axis=0)
+    X = common @ rng.normal(0, 1, (3, 10)) + rng.normal(0, 0.1, (900, 10))
+    import fieldmend as fm
+
+    grid = fm.Grid.of(X[:600], nodes="abcdefghij", condition="t")
+    path = tmp_path / "c.npz"
+    Companions.fit(grid).save(path)
+    drifts = Drifts(Companions.load(path))
+    Y = X[600:].copy()
+    Y[100:, 4] += 0.05 * np.arange(200)
+    nothing = np.full(10, np.nan)
+    seen: dict[int, int] = {}
+    for row, y in enumerate(Y):
+        said = Said(y, y, nothing, nothing, np.ones(10, np.uint8))
+        aside = {node for node, at in seen.items() if at < row}
+        drifts.hear({"t": said}, tuple("abcdefghij"), row, {"t": 1}, aside)
+        for one in drifts.sightings():
+            seen.setdefault(one.node, row)
+    assert list(seen) == [5]
+    assert 100 < seen[5] < 160
+    assert not Companions.fit(fm.Grid.of(X[:300], condition="t")).parts  # a day is too little
+
+
+def test_a_new_node_is_followed_by_its_own_readings_until_a_model_knows_it(tmp_path):
+    live = site(tmp_path)
+    from fieldmend.live.messages import Reading
+
+    for row in range(FITTED, FITTED + 9):
+        live.clock.time = int(record().times[row]) + MINUTE
+        live.take([Reading("new", "temperature", live.clock.now(), 20.0 + row % 2)])
+        live.slot(row)
+    found = live.view.node("new")["conditions"]["temperature"]
+    assert found["estimate"][0] is not None  # settled: by its own past and future
+    assert found["rev"][0] == 1
+    assert found["rev"][-1] == 0
+    assert found["estimate"][-1] is None
+    live.close()

@@ -192,6 +192,7 @@ def test_a_silent_node_is_an_episode_that_closes_when_it_is_heard(live):
     live.slot(FITTED + 36)
     (one,) = live.view.episodes()
     assert one["state"] == "close"
+    assert live.view.now()["nodes"][0]["cadence_seconds"] == 300.0
     said = [json.loads(row[0]) for row in live.rows("SELECT said FROM alerts ORDER BY id")]
     assert [(one["id"], one["state"]) for one in said] == [(1, "open"), (1, "close")]
 

@@ -135,16 +135,25 @@ class Journal:
 
     @contextmanager
     def writing(self) -> Iterator[sqlite3.Connection]:
-        """One transaction: all of it is on the disk when the block ends, or none."""
+        """One transaction: all of it is on the disk when the block ends, or none.
+
+        Within another one it is a part of that.
+        """
         with self.lock:
+            if self._begun():
+                yield self.connection
+                return
             self.connection.execute("BEGIN IMMEDIATE")
             try:
                 yield self.connection
                 self.connection.execute("COMMIT")
             except BaseException:
-                if self.connection.in_transaction:
+                if self._begun():
                     self.connection.execute("ROLLBACK")
                 raise
+
+    def _begun(self) -> bool:
+        return self.connection.in_transaction
 
     def get(self, name: str) -> str | None:
         """A setting."""

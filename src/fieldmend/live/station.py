@@ -33,6 +33,7 @@ from fieldmend.live.watching import Together, lasting, silent
 
 log = logging.getLogger(__name__)
 AT_ONCE = 48  # slots closed in one tick while catching up
+CADENCE = 24  # closings after which nodes' cadence is measured again; slots that it is measured on
 SHARE = 0.25  # of the time between settlings that they may take
 
 
@@ -130,12 +131,15 @@ class Station:
         if self.closed is None and not self._begin(until):
             return False
         assert self.closed is not None
+        if self.closed + self.slot > until:
+            return False
         done = 0
-        while done < AT_ONCE and self.closed + self.slot <= until and self._there_is_more():
-            if self.closed + self.slot > until:
-                break  # it went ahead over a gap
-            self._close(now)
-            done += 1
+        with self.journal.writing():  # many slots of a backlog are one commit
+            while done < AT_ONCE and self.closed + self.slot <= until and self._there_is_more():
+                if self.closed + self.slot > until:
+                    break  # it went ahead over a gap
+                self._close(now)
+                done += 1
         return done > 0
 
     def _begin(self, until: int) -> bool:
@@ -197,6 +201,8 @@ class Station:
             self.episodes.see(connection, ("silent", "event"), sightings, slot, made)
             put(connection, closed=slot + self.slot)
             add(connection, {"closed": 1})
+            if slot // self.slot % CADENCE == 0:
+                _note_cadence(connection, slot - CADENCE * self.slot)
         self.closed = slot + self.slot
 
     def _settle_due(self, now: int) -> bool:
@@ -204,7 +210,9 @@ class Station:
             return False
         due = (self.closed - self.settled) // self.slot - self.settings.settle_slots
         wait = max(1, int(self.smoothing / SHARE / (self.slot / 1e6)))
-        if due < wait:
+        if self.progress.behind(now):
+            wait = max(wait, AT_ONCE // 2)  # a backlog is settled some slots at a time
+        if due < min(wait, self.settings.smoothed // 3):
             return False
         return self._settle(due, now)
 
@@ -279,3 +287,13 @@ class Station:
         with self.journal.writing() as connection:
             put(connection, status="ok", status_why=why)
         self.intake.health.set("ok", why)
+
+
+def _note_cadence(connection: sqlite3.Connection, since: int) -> None:
+    """The usual time between two stamps of a node."""
+    found = connection.execute(
+        "SELECT (max(time) - min(time)) / (count(DISTINCT time) - 1), node FROM readings "
+        "WHERE time >= ? GROUP BY node HAVING count(DISTINCT time) > 2",
+        (since,),
+    ).fetchall()
+    connection.executemany("UPDATE nodes SET cadence = ? WHERE id = ?", found)
