@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import random
 from collections import deque
 from collections.abc import AsyncIterator
 from typing import Any
@@ -25,6 +26,9 @@ LOOK = 0.5  # seconds between two looks at the journal
 TALLY = 5.0  # seconds between two tallies
 STILL_HERE = 15.0  # seconds after which a quiet stream says so: proxies end those that do not
 RETRY = 2000  # ms until a browser comes again
+# Seconds for each page that reads: told one after the other, they do not all ask at once, and a
+# gateway's POST does not wait behind a thousand of them.
+SPREAD = 0.002
 MOST = {"brief": 1500, "full": 100}  # readers: an event in full is long
 
 
@@ -88,6 +92,8 @@ class Hub:
             tally = b""
             while not self.ended:
                 news = self._news
+                if form == "brief" and last < self.newest:
+                    await asyncio.sleep(random.random() * SPREAD * self.readers[form])
                 missed = await self._after(last, form)
                 for last, event in missed:  # noqa: B007 - where this reader is
                     yield event

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import os
 import socket
 import threading
 from dataclasses import replace
@@ -152,8 +153,9 @@ def _listen(serving: Serving) -> socket.socket:
         )[0]
         return socket.create_server(place[:2], family=family, backlog=BACKLOG)
     except OSError as error:
+        why = os.strerror(error.errno) if error.errno else error
         raise InputError(
-            f"cannot listen on {serving.host}:{serving.port} ({error.strerror or error})",
+            f"cannot listen on {serving.host}:{serving.port} ({why})",
             hint="Is another one running? --listen takes another address",
         ) from error
 

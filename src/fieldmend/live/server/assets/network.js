@@ -63,6 +63,7 @@ export class Network {
     this.legend(nodes);
     const wanted = nodes.filter((node) => this.wants(node));
     this.drawnNodes = layout === "map" ? placed(wanted) : wanted;
+    this.stop = Math.max(0, this.drawnNodes.findIndex((one) => one.node === this.selected));
     const focused = this.box.contains(document.activeElement) ? document.activeElement.dataset.index : null;
     this.box.className = `card nodes ${layout}`;
     this.drawnAt = this.box.clientWidth;
@@ -114,9 +115,8 @@ export class Network {
   // What a tile and a spot have in common; one of them is reached by Tab, the others by arrows.
   marks(node, index) {
     const current = node.node === this.selected;
-    const stop = this.drawnNodes.findIndex((one) => one.node === this.selected);
     return {
-      "data-index": index, tabindex: index === Math.max(0, stop) ? 0 : -1, "aria-current": String(current),
+      "data-index": index, tabindex: index === this.stop ? 0 : -1, "aria-current": String(current),
       title: `${shown(node.node)}: ${wordOf(node, this.condition)}`,
       "aria-label": `${shown(node.node)}, ${wordOf(node, this.condition)}, ${valueOf(node, this.condition, this.now.conditions[this.condition])}`,
     };
@@ -131,14 +131,14 @@ export class Network {
     const height = Math.max(180, tall * unit + 2 * EDGE);
     const side = (width - wide * unit) / 2;
     const plain = Math.min(1.15, Math.max(0.45, 9 / Math.sqrt(places.length)));
-    const kept = new Set(this.drawnNodes);
+    const kept = new Map(this.drawnNodes.map((node, index) => [node, index]));
     // Those that need somebody lie on top, and are seen among a thousand.
     const calm = (node) => ["ok", "missing", "unjudged"].includes(stateOf(node, this.condition));
     const spots = [...places].sort((a, b) => calm(b) - calm(a)).map((node) => {
       const size = calm(node) ? plain : Math.max(plain, 0.95);
       const at = `translate(${(side + (node.x - left) * unit).toFixed(1)} ${(height - EDGE - (node.y - low) * unit - (height - 2 * EDGE - tall * unit) / 2).toFixed(1)})`;
       if (!kept.has(node)) return drawn("g", { transform: at, class: "dim" }, sized(node, this.condition, size));
-      const { title, ...rest } = this.marks(node, this.drawnNodes.indexOf(node));
+      const { title, ...rest } = this.marks(node, kept.get(node));
       return drawn("g", { class: "spot", role: "button", transform: at, ...rest, onclick: () => this.choose(node.node, true) },
         drawn("title", {}, title), drawn("circle", { class: "ring", r: 12.5 * Math.max(size, 0.75) }),
         drawn("circle", { r: 12, fill: "transparent" }), sized(node, this.condition, size),

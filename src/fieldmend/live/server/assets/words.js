@@ -10,11 +10,18 @@ export function shown(text, longest = LONGEST) {
   return cut.replace(INVISIBLE, (c) => `\\u{${c.codePointAt(0).toString(16)}}`);
 }
 
+// Made once each: to make one takes longer than to write a hundred numbers.
+const WRITERS = new Map();
+function writer(digits) {
+  if (!WRITERS.has(digits)) WRITERS.set(digits, new Intl.NumberFormat("en", { maximumSignificantDigits: digits }));
+  return WRITERS.get(digits);
+}
+
 export function figure(value, digits = 4) {
   if (value === null || value === undefined || !Number.isFinite(value)) return "–";
   const size = Math.abs(value);
   if (size !== 0 && (size < 1e-3 || size >= 1e7)) return value.toExponential(2);
-  return value.toLocaleString("en", { maximumSignificantDigits: digits });
+  return writer(digits).format(value);
 }
 
 export const count = (number) => (number ?? 0).toLocaleString("en");
