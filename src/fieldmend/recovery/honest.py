@@ -147,7 +147,8 @@ def no_truth(found: Recovered) -> Array:
     shape = found.flag.shape
     large = isinstance(found.flag, np.memmap)
     none = room.on_disk(shape, np.bool_) if large else np.zeros(shape, dtype=np.bool_)
-    known = tuple(replace(e, certain=e.certain or Kind(e.kind).lasts) for e in found.episodes)
+    lasting = [kind for kind in Kind if kind.lasts]
+    known = tuple(replace(e, certain=e.certain or e.kind in lasting) for e in found.episodes)
     return replaced(none, found.flag, known, "certain")
 
 
