@@ -6,6 +6,7 @@ import pytest
 
 import fieldmend as fm
 from fieldmend.quantities.standing import standing, usual_value
+from fieldmend.records.table import missing_codes
 
 SLOTS, NODES = 500, 6
 
@@ -117,3 +118,26 @@ def test_too_few_to_say():
     assert list(standing("t", np.ones(50), np.zeros(50))) == []
     assert list(standing("t", np.ones(500), np.zeros(500))) == []
     assert not usual_value("t", 0.0, np.empty(0))
+
+
+@pytest.mark.parametrize("sample", [300_000, 200])
+def test_columns_looked_at_together_say_what_each_says_by_itself(tmp_path, monkeypatch, sample):
+    rng = np.random.default_rng(1)
+    lines = ["node,time,temperature,humidity,rain"]
+    for n in range(4):
+        for t in range(150):
+            values = [f"{20 + rng.normal():.2f}", f"{50 + 5 * rng.normal():.1f}", "0.0"]
+            if t % 30 == n:
+                values[n % 2] = "-9999" if n % 2 else "85"
+            if t % 11 == 0:
+                values[1] = ""
+            lines.append(f"n{n},2024-01-01T{t // 60:02d}:{t % 60:02d}:00Z," + ",".join(values))
+    path = tmp_path / "x.csv"
+    path.write_text("\n".join(lines) + "\n")
+    monkeypatch.setattr(missing_codes, "SAMPLE", sample)
+    together = fm.read(path).origin.suspects
+    monkeypatch.setattr(missing_codes, "CELLS", 1)
+    assert fm.read(path).origin.suspects == together
+    monkeypatch.setattr(missing_codes, "AT_ONCE", -1)
+    assert fm.read(path).origin.suspects == together
+    assert len(together) >= 2

@@ -17,6 +17,8 @@ CODES = (-9999.0, -9999.9, -999.0, -999.9, -99.0, -99.9, -127.0, 0.0, 85.0, 99.0
          999.0, 999.9, 9999.0, 32767.0, -32768.0, 65535.0, 99999.0, -1.0)  # fmt: skip
 LEAST = 3  # readings of a known code that make it a suspect
 CROWD = 5  # times as many as there are readings near it
+AT_ONCE = 1_000_000  # rows that are fetched and looked at here: a query a column is dear
+CELLS = 8_000_000  # of them, a group of columns at a time
 SAMPLE = 300_000  # readings looked at for codes that are not in the list, of whole nodes
 
 
@@ -53,6 +55,9 @@ def find(
         )
         yield from _of(con, Column("", relation, "v", "node"))
         return
+    if not long and one(con, "SELECT count(*) FROM used")[0] <= AT_ONCE:
+        yield from _together(con, conditions)
+        return
     for i, name in enumerate(conditions):
         if long:
             yield from _of(con, Column(name, "used", "v0", "node", "kind = $kind", {"kind": name}))
@@ -76,6 +81,51 @@ def _of(con: "duckdb.DuckDBPyConnection", column: Column) -> Iterator[str]:
             how = found.get(code, Standing(code)).words
             many = f"{count:,} readings of {counted(owners, 'node')}"
             yield f"{said}exactly {_plain(code)} in {many}{how} (--missing {_exact(code)})"
+
+
+def _together(con: "duckdb.DuckDBPyConnection", conditions: Sequence[str]) -> Iterator[str]:
+    """The same of all conditions of a table that is not long, fetched once."""
+    rows = int(one(con, "SELECT count(*) FROM used")[0])
+    size = max(1, CELLS // max(rows, 1))
+    for start in range(0, len(conditions), size):
+        names = conditions[start : start + size]
+        cells = ", ".join(f"v{start + i} AS v{i}" for i in range(len(names)))
+        found = con.execute(
+            f"SELECT node, hash(node) AS h, {cells} FROM used ORDER BY node, t"
+        ).fetchnumpy()
+        name = np.asarray(found["node"])
+        node = np.cumsum(np.append(False, name[1:] != name[:-1])) if rows else np.empty(0, int)
+        hashed = np.asarray(found["h"])
+        for i, condition in enumerate(names):
+            column = np.ma.asarray(found[f"v{i}"])
+            heard = ~np.ma.getmaskarray(column)
+            values = column.data[heard].astype(np.float64)
+            yield from _looked_at(condition, values, node[heard], hashed[heard])
+
+
+def _looked_at(name: str, values: Any, nodes: Any, hashed: Any) -> Iterator[str]:
+    said = f"{shown(name)}: " if name else ""
+    sampled, owners = values, nodes
+    if len(values):
+        each = min(max(1, -(-len(values) // SAMPLE)), len(np.unique(nodes)))
+        some = np.flatnonzero(hashed % np.uint64(each) == 0)[: 2 * SAMPLE]
+        sampled, owners = values[some], np.unique(nodes[some], return_inverse=True)[1]
+    found = {one.value: one for one in standing(name, sampled, owners)}
+    for code in sorted({*CODES, *found}):
+        there = values == code
+        count = int(np.count_nonzero(there))
+        if count >= LEAST and (code in found or _stands_apart(name, code, count, values, sampled)):
+            how = found.get(code, Standing(code)).words
+            many = f"{count:,} readings of {counted(len(np.unique(nodes[there])), 'node')}"
+            yield f"{said}exactly {_plain(code)} in {many}{how} (--missing {_exact(code)})"
+
+
+def _stands_apart(name: str, code: float, count: int, values: Any, sampled: Any) -> bool:
+    if usual_value(name, code, sampled):
+        return False
+    reach = max(1, abs(code) / 100)
+    near = np.count_nonzero((values >= code - reach) & (values <= code + reach))
+    return bool(count >= CROWD * (near - count))
 
 
 def _plain(code: float) -> str:
