@@ -10,6 +10,7 @@ from fieldmend import faults
 from fieldmend.faults import (
     events,
     excursions,
+    gross,
     history,
     implied,
     lasting,
@@ -840,9 +841,9 @@ def test_a_flat_line_while_the_others_move_is_stuck_even_at_zero():
     X = readings(744)
     X[:, :4] = np.where(X[:, :4] > np.median(X[:, :4], axis=0), X[:, :4], 0.0)
     nothing = np.zeros(X.shape, dtype=bool)
-    assert not lasting.flat(X, nothing).any()
+    assert not gross.flat(X, nothing).any()
     X[300:328, 5] = 0.0
-    found = lasting.flat(X, nothing)
+    found = gross.flat(X, nothing)
     assert found[300:328, 5].all()
     assert found.sum() == 28
 
@@ -850,7 +851,7 @@ def test_a_flat_line_while_the_others_move_is_stuck_even_at_zero():
 def test_nodes_that_rest_together_are_not_stuck():
     X = readings(744)
     X[300:340, :3] = 0.0
-    assert not lasting.flat(X, np.zeros(X.shape, dtype=bool))[300:340, :3].any()
+    assert not gross.flat(X, np.zeros(X.shape, dtype=bool))[300:340, :3].any()
 
 
 def test_one_reading_far_off_everything_is_a_fault():

@@ -94,6 +94,26 @@ def test_saturation_is_no_code():
     assert suspects("temperature", values) == ()
 
 
+def test_a_code_of_single_precision_is_named_as_it_is_typed_and_found_so(tmp_path):
+    import pandas as pd
+
+    rain = fm.simulate.rain_field(SLOTS, NODES, seed=4).astype(np.float32)
+    rain[np.random.default_rng(0).random(rain.shape) < 0.05] = -0.1
+    many = int((rain < 0).sum())
+    times = pd.date_range("2024-01-01", periods=SLOTS, freq="h")
+    frame = pd.concat(
+        [pd.DataFrame({"node": f"n{n}", "time": times, "rr1": rain[:, n]}) for n in range(NODES)]
+    )
+    path = tmp_path / "rain.parquet"
+    frame.to_parquet(path)
+    (sentence,) = fm.read(path).grid().origin.suspects
+    assert sentence.startswith("rr1: exactly -0.1 in ")
+    assert sentence.endswith("(--missing -0.1)")
+    found = fm.read(path, missing=[-0.1]).grid()
+    assert not found.origin.suspects
+    assert int(np.isnan(found.values["rr1"]).sum()) == many
+
+
 def test_the_one_negative_value_of_rain():
     rain = fm.simulate.rain_field(SLOTS, NODES, seed=4)
     rain[np.random.default_rng(0).random(rain.shape) < 0.05] = -0.1

@@ -110,10 +110,11 @@ def classify(
     residual = values - fitted
     spread = np.maximum(_spreads(residual, flagged), np.ldexp(context.usual, -int(power)))
     seen = panel(values, flagged, context)
-    allowed = reach(values, flagged, seen)
+    read = _as_read(values, context, 2.0**power)
+    allowed = reach(read, flagged, seen)
     found = [
         _episode(stretch, seen, context, allowed, 2.0**power)
-        for stretch in _all(values, residual / spread, flagged, lasting)
+        for stretch in _all(read, residual / spread, flagged, lasting)
     ]
     found.sort(key=lambda episode: (episode.node, episode.start))
     day = round(DAY / context.slot) if context.slot > 0 else LASTING_GAP
@@ -142,6 +143,15 @@ def kinds(episodes: Sequence[Episode], shape: tuple[int, int]) -> tuple[Array, t
         if episode.kind != Kind.EVENT:
             out[episode.start : episode.stop, episode.node] = i
     return out, tuple(str(episode.kind) for episode in episodes)
+
+
+def _as_read(values: Array, context: Context, unit: float) -> Array:
+    """Readings as they were sent: a direction is judged on the turn nearest to the estimate."""
+    turn, start = context.quantity.period / unit, context.quantity.start / unit
+    if not turn:
+        return values
+    share = np.round((values - start) / turn % 1, 9) % 1  # 0 and a full turn are one
+    return np.asarray(start + turn * share)
 
 
 def _spreads(residual: Array, flagged: Mask) -> Array:

@@ -31,7 +31,7 @@ def explain(kind: Kind, stretch: Stretch, seen: Panel, context: Context, unit: f
     early = ""
     if np.isnan(gap).all():  # nobody was left to compare with at the end
         gap, early = stretch.readings - seen.implied(stretch.node, stretch.at), "earlier "
-    gap = gap[~np.isnan(gap)]
+    gap = _shorter(gap[~np.isnan(gap)], context.quantity.period / unit)
     against = "with no companion to compare,"
     if gap.size and both_ways(gap) and not kind.lasts:  # their middle is where nothing was read
         against = _against(float(np.abs(gap).max()) * unit, seen, stretch.node, context, "off")
@@ -68,12 +68,12 @@ def both_ways(gap: Array) -> bool:
 
 
 def _opening(kind: Kind, stretch: Stretch, context: Context, unit: float) -> str:
-    level = f"{figure(middle(stretch.readings) * unit)}{_unit(context)}"
+    level = f"{_value(middle(stretch.readings) * unit, context)}{_unit(context)}"
     if not kind.lasts and stretch.at.size > 1 and both_ways(stretch.deviation):
-        ends = (figure(float(f(stretch.readings)) * unit) for f in (np.min, np.max))
+        ends = (_value(float(f(stretch.readings)) * unit, context) for f in (np.min, np.max))
         level = f"{' to '.join(ends)}{_unit(context)}"
     last = stretch.readings[-max(stretch.at.size // 5, 1) :]
-    end = f"{figure(middle(last) * unit)}{_unit(context)}"
+    end = f"{_value(middle(last) * unit, context)}{_unit(context)}"
     number = stretch.flagged
     sentences = {
         Kind.SPIKE: f"reads {level} once," if number == 1 else f"reads {level} {number} times,",
@@ -85,6 +85,17 @@ def _opening(kind: Kind, stretch: Stretch, context: Context, unit: float) -> str
         Kind.DEAD: f"reads {end} and does not come back,",
     }
     return sentences.get(kind, f"reads {level},")
+
+
+def _value(reading: float, context: Context) -> str:
+    """A reading as the instrument gives it: directions are judged on the turn of the others."""
+    turn, start = context.quantity.period, context.quantity.start
+    return figure(start + (reading - start) % turn if turn else reading)
+
+
+def _shorter(gap: Array, turn: float) -> Array:
+    """Differences the shorter way round, where there is a way round."""
+    return (gap + turn / 2) % turn - turn / 2 if turn else gap
 
 
 def _against(gap: float, seen: Panel, node: int, context: Context, side: str = "") -> str:

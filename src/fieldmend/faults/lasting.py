@@ -6,7 +6,6 @@ held against its own past, which needs no field; then what is left against what 
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,6 +13,7 @@ import numpy as np
 
 from fieldmend.faults import history
 from fieldmend.faults.events import local, mostly, on_low_battery, recurrent, shared
+from fieldmend.faults.gross import beyond, flat, noisy, saturated, stuck, unreal
 from fieldmend.faults.implied import Implied, implied
 from fieldmend.faults.labels import Context
 from fieldmend.faults.levels import shifted
@@ -26,6 +26,7 @@ from fieldmend.faults.stretches import (
     grown,
     joined,
     node_medians,
+    per_node,
     rare,
     rolling,
     slot_medians,
@@ -41,12 +42,8 @@ SMOOTH, LOW, HIGH = 15, 2.0, 4.5
 PASSES = 2
 # One node that has moved far hides the next.
 ROUNDS = 4
-# A node that repeats one value while what is implied moves by so many spreads, or is so far away.
-MOVED, AWAY = 4.0, 3.0
 # Share of a node's other readings that come half as far: then it is where the node goes.
 HABITUAL = 0.02
-# Widths of the middle 60 % of all readings.
-UNREAL = 10.0
 # Share of its readings that a node has to be among the others for its absence to be a fault.
 AT_HOME = 0.1
 # Of what is seldom to what is usual, at the least: a normal distribution's.
@@ -118,9 +115,11 @@ def search(X: Any, context: Context | None = None) -> Search:
         return Search(gross, nothing, gross)
     tests = context.quantity.tests
     gone = gross.copy()
+    # Where many are saturated nobody is stuck or departs, and what is usual is told by other times.
+    full = saturated(np.ldexp(values, int(power)), context.quantity)
     if tests.stuck:
-        gross |= stuck(values)
-        gross |= flat(values, gross)
+        gross |= stuck(values) & ~full
+        gross |= flat(values, gross) & ~full
     if tests.noisy:
         gross |= noisy(values)
     # Only of what is known to be linear: smoke and light do such things.
@@ -135,21 +134,16 @@ def search(X: Any, context: Context | None = None) -> Search:
         if context.quantity.kind is Kind.LINEAR:
             gone |= strayed(values, found)
         found |= gone
-        moved, field = _moved(values, found, context)
+        free = np.where(full, np.nan, values)
+        moved, field = _moved(free, found, context)
         gross |= moved
         gone |= moved
         found |= moved
-        found |= _departures_of(values, found, gone, context, field)
+        found |= _departures_of(free, found, gone, context, field)
     found = given_up(found, observed) & observed
     with np.errstate(over="ignore", invalid="ignore"):
         events = seen_too(values, found, context, gross)
     return Search(found & ~events, events, gross)
-
-
-def beyond(values: Array, possible: tuple[float, float]) -> Mask:
-    """Readings that cannot be true, whatever happens."""
-    low, high = possible
-    return np.asarray((values < low) | (values > high), dtype=np.bool_)  # NaN compares False
 
 
 def _moved(values: Array, left_out: Mask, context: Context) -> tuple[Mask, Implied]:
@@ -188,47 +182,6 @@ def _departures_of(
     return found
 
 
-def per_node(
-    values: Array, left_out: Mask | None, test: Callable[[int, Array, Array], Mask]
-) -> Mask:
-    """Apply a test to each node's readings in time order, lost and left-out slots skipped."""
-    out = np.zeros(values.shape, dtype=np.bool_)
-    for n in range(values.shape[1]):
-        used = ~np.isnan(values[:, n])
-        if left_out is not None:
-            used &= ~left_out[:, n]
-        at = np.flatnonzero(used)
-        out[at, n] = test(n, values[at, n], at)
-    return out
-
-
-def stuck(values: Array) -> Mask:
-    """Values that repeat for longer than this node and its companions ever do."""
-    runs = [history.repeats(column[~np.isnan(column)]) for column in values.T]
-    pooled = history.usual_repeats(np.concatenate([r.length for r in runs]))
-
-    def test(n: int, readings: Array, _at: Array) -> Mask:
-        # The longest run is the one in question; a node with few runs would vouch for it.
-        own = history.usual_repeats(np.sort(runs[n].length)[:-1])
-        longer, longest = max(own[0], pooled[0]), max(own[1], pooled[1])
-        out = np.zeros(readings.size, dtype=np.bool_)
-        for i in np.flatnonzero(runs[n].length > longer):
-            a, b = runs[n].start[i], runs[n].start[i] + runs[n].length[i]
-            if b - a > longest or history.novel(readings, a, b):
-                out[a:b] = True
-        return out
-
-    return per_node(values, None, test)
-
-
-def noisy(values: Array) -> Mask:
-    """Stretches far rougher than the node's rougher times."""
-    rough = [history.roughness(column[~np.isnan(column)]) for column in values.T]
-    usual = np.array([history.usual_roughness(r) for r in rough])
-    floor = 0.2 * float(np.median(usual))
-    return per_node(values, None, lambda n, v, _: history.noisy(v, max(usual[n], floor)))
-
-
 def displaced(values: Array, left_out: Mask) -> Mask:
     """Rare jumps out and back, unless many nodes make them together."""
     deviation, spread = _own_deviation(values, left_out)
@@ -236,50 +189,6 @@ def displaced(values: Array, left_out: Mask) -> Mask:
     relative = deviation - spread * np.nan_to_num(common)[:, None]
     found = per_node(values, left_out, lambda n, v, at: history.displaced(v, relative[at, n], at))
     return found & ~shared(found, deviation, left_out)
-
-
-def flat(values: Array, left_out: Mask) -> Mask:
-    """Values that repeat longer than this node ever does, while what the others imply moves on.
-
-    Zero is a value too: an anemometer that reads 0.0 for a day in a gale. A run counts if it is
-    twice as long as any other of the node, and if what is implied moves by four of the node's usual
-    distances from it meanwhile, or stays three away.
-    """
-    runs = [history.repeats(column[~np.isnan(column)]) for column in values.T]
-    out = np.zeros(values.shape, dtype=np.bool_)
-    for n, run in enumerate(runs):
-        if run.length.size < 2:
-            continue
-        longest = int(np.argmax(run.length))
-        length = int(run.length[longest])
-        other = int(np.delete(run.length, longest).max())
-        if length >= max(history.SHORTEST_STUCK, 2 * other):
-            at = np.flatnonzero(~np.isnan(values[:, n]))
-            out[at[run.start[longest] : run.start[longest] + length], n] = True
-    out &= ~left_out & ~_at_rest(values, out)
-    if not out.any():
-        return out
-    field = implied(values, ~np.isnan(values) & ~left_out & ~out)
-    for n in map(int, np.flatnonzero(out.any(axis=0))):
-        off = field.residual[out[:, n], n] / field.spread[n]
-        off = off[~np.isnan(off)]
-        if off.size < history.SHORTEST_STUCK:
-            out[:, n] = False
-            continue
-        low, mid, high = np.quantile(off, (0.1, 0.5, 0.9))
-        out[:, n] &= bool(high - low > MOVED or abs(mid) > AWAY)
-    return out
-
-
-def _at_rest(values: Array, runs: Mask) -> Mask:
-    """Runs during which another node has its own at the same value: nothing happens there."""
-    out = np.zeros(runs.shape, dtype=np.bool_)
-    for n in np.flatnonzero(runs.any(axis=0)):
-        mine = runs[:, n]
-        with np.errstate(invalid="ignore"):
-            same = runs[mine] & (np.abs(values[mine] - values[mine, n][:, None]) < 1e-9)
-        out[mine, n] = np.count_nonzero(same.mean(axis=0) > 0.25) > 1
-    return out
 
 
 def absurd(values: Array, left_out: Mask) -> Mask:
@@ -293,34 +202,6 @@ def absurd(values: Array, left_out: Mask) -> Mask:
     if pool.size == 0:
         return np.zeros(values.shape, dtype=np.bool_)
     return np.asarray((size > rare(pool, 4.0)) & (own >= 0.5 * size), dtype=np.bool_)
-
-
-def unreal(values: Array, left_out: Mask) -> Mask:
-    """Levels that nothing real reaches, entered or left in one jump, whatever the others read.
-
-    Ten times as far from the network's median as the middle 60 % of all readings are wide. Nodes
-    that fail together are an event to each other; but air does not warm by 90 degrees and cool in
-    a slot.
-    """
-    out = np.zeros(values.shape, dtype=np.bool_)
-    pool = values[~np.isnan(values) & ~left_out]
-    if pool.size == 0:
-        return out
-    low, middle, high = np.quantile(pool, (0.2, 0.5, 0.8))
-    size = np.abs(values - middle)
-    if high <= low:
-        return out
-    far = size > UNREAL * (high - low)
-    for n in np.flatnonzero(far.any(axis=0)):
-        at = np.flatnonzero(~np.isnan(values[:, n]))
-        series = size[at, n]
-        for a, b in zip(*stretches(joined(far[at, n], SMOOTH)), strict=True):
-            top = 0.5 * float(series[a:b].max())
-            into = series[a] - series[a - 1] if a else 0.0
-            back = series[b - 1] - series[b] if b < at.size else 0.0
-            # Good readings between false ones stay.
-            out[at[a:b], n] = far[at[a:b], n] & (max(into, back) > top)
-    return out
 
 
 def _accompanied(values: Array, far: Mask, context: Context) -> Mask:

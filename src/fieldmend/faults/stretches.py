@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -132,3 +133,17 @@ def node_medians(values: Array) -> Array:
 def slot_medians(values: Array) -> Array:
     """Median of each row's numbers; NaN for a row that has none."""
     return node_medians(values.T)
+
+
+def per_node(
+    values: Array, left_out: Mask | None, test: Callable[[int, Array, Array], Mask]
+) -> Mask:
+    """Apply a test to each node's readings in time order, lost and left-out slots skipped."""
+    out = np.zeros(values.shape, dtype=np.bool_)
+    for n in range(values.shape[1]):
+        used = ~np.isnan(values[:, n])
+        if left_out is not None:
+            used &= ~left_out[:, n]
+        at = np.flatnonzero(used)
+        out[at, n] = test(n, values[at, n], at)
+    return out

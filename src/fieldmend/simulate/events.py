@@ -81,11 +81,11 @@ def _rush(nodes: int, days: int, rng: Rng) -> Happening:
     t = np.arange(slots)
     free = 64 + 3 * rng.normal(size=nodes)
     lost = np.zeros((slots, nodes))
-    starts = []
+    starts, necks = [], (nodes // 3, 3 * nodes // 4)
     for day in range(days):
         for hour in (7.5, 16.5):
             if day % 7 < 5 and rng.random() < 0.8:
-                starts += [(288 * day + 12 * (hour + rng.normal(0, 0.4)), neck) for neck in (8, 18)]
+                starts += [(288 * day + 12 * (hour + rng.normal(0, 0.4)), neck) for neck in necks]
         if rng.random() < 0.3:
             starts.append((288 * day + rng.uniform(0, 288), int(rng.integers(nodes))))
     for start, neck in starts:

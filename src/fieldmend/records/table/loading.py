@@ -12,6 +12,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from fieldmend.errors import InputError
 from fieldmend.records.sources.stage import Stage
 from fieldmend.records.sources.text import Reject, record_lines
@@ -227,11 +229,18 @@ def number_sql(stage: Stage, column: int) -> str:
     return f"CASE WHEN contains({cell}, '_') THEN NULL ELSE TRY_CAST({cell} AS DOUBLE) END"
 
 
+def _single(code: float) -> float:
+    """A code as a file of single precision holds it: -0.1 stands there as -0.10000000149011612."""
+    with np.errstate(over="ignore"):
+        short = float(np.float32(code))
+    return short if np.isfinite(short) else code
+
+
 def _reading(plan: Plan, v: int, params: dict[str, Any]) -> str:
     codes = plan.missing_numbers.get(v, ())
     declared = ""
     if codes:
-        params[f"m{v}"] = [float(code) for code in codes]
+        params[f"m{v}"] = sorted({float(a) for code in codes for a in (code, _single(code))})
         declared = f" AND NOT list_contains(CAST($m{v} AS DOUBLE[]), n{v})"
     # The usual number enters the first branch, and nothing that costs is asked of it.
     usual = f"WHEN abs(n{v}) < {EXACT}{declared} THEN n{v}"

@@ -80,7 +80,7 @@ def _of(con: "duckdb.DuckDBPyConnection", column: Column) -> Iterator[str]:
         if code in found or _apart(con, column, code, count, values):
             how = found.get(code, Standing(code)).words
             many = f"{count:,} readings of {counted(owners, 'node')}"
-            yield f"{said}exactly {_plain(code)} in {many}{how} (--missing {_exact(code)})"
+            yield f"{said}exactly {_plain(code)} in {many}{how} (--missing {_typed(code)})"
 
 
 def _together(con: "duckdb.DuckDBPyConnection", conditions: Sequence[str]) -> Iterator[str]:
@@ -134,9 +134,10 @@ def _plain(code: float) -> str:
     return str(single) if float(single) == code else str(code)
 
 
-def _exact(code: float) -> str:
-    """As it has to be typed to be found."""
-    return f"{code:g}" if float(f"{code:g}") == code else repr(code)
+def _typed(code: float) -> str:
+    """As short as it may be typed; the reader finds -0.1 in single precision too."""
+    text = _plain(code)
+    return f"{code:g}" if f"{code:g}" != text and float(f"{code:g}") == float(text) else text
 
 
 def _and(column: Column) -> str:

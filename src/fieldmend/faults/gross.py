@@ -1,0 +1,139 @@
+"""Gross tests: what is false whatever others do.
+
+No vote and no witness is asked: impossible values, one value for far too long, noise, levels that
+nothing real reaches.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from fieldmend.faults import history
+from fieldmend.faults.implied import implied
+from fieldmend.faults.stretches import Array, Mask, joined, per_node, stretches
+from fieldmend.quantities import Quantity
+
+# A node that repeats one value while what is implied moves by so many spreads, or is so far away.
+MOVED, AWAY = 4.0, 3.0
+# Widths of the middle 60 % of all readings.
+UNREAL = 10.0
+# Part of the range within which a reading is at its bound.
+NEAR = 0.01
+# Readings between two far ones that do not part them.
+JOINED = 15
+
+
+def beyond(values: Array, possible: tuple[float, float]) -> Mask:
+    """Readings that cannot be true, whatever happens."""
+    low, high = possible
+    return np.asarray((values < low) | (values > high), dtype=np.bool_)  # NaN compares False
+
+
+def saturated(values: Array, quantity: Quantity) -> Mask:
+    """Readings at a bound of the quantity in slots in which a quarter of the nodes are: fog."""
+    out = np.zeros(values.shape, dtype=np.bool_)
+    for bound in (quantity.low, quantity.high):
+        if np.isfinite(bound) and np.isfinite(quantity.high - quantity.low):
+            near = np.abs(values - bound) <= NEAR * (quantity.high - quantity.low)
+            heard = np.maximum((~np.isnan(values)).sum(axis=1), 1)
+            out |= near & (near.sum(axis=1) >= 0.25 * heard)[:, None]
+    return out
+
+
+def stuck(values: Array) -> Mask:
+    """Values that repeat for longer than this node and its companions ever do."""
+    runs = [history.repeats(column[~np.isnan(column)]) for column in values.T]
+    pooled = history.usual_repeats(np.concatenate([r.length for r in runs]))
+
+    def test(n: int, readings: Array, _at: Array) -> Mask:
+        # The longest run is the one in question; a node with few runs would vouch for it.
+        own = history.usual_repeats(np.sort(runs[n].length)[:-1])
+        longer, longest = max(own[0], pooled[0]), max(own[1], pooled[1])
+        out = np.zeros(readings.size, dtype=np.bool_)
+        for i in np.flatnonzero(runs[n].length > longer):
+            a, b = runs[n].start[i], runs[n].start[i] + runs[n].length[i]
+            if b - a > longest or history.novel(readings, a, b):
+                out[a:b] = True
+        return out
+
+    return per_node(values, None, test)
+
+
+def noisy(values: Array) -> Mask:
+    """Stretches far rougher than the node's rougher times."""
+    rough = [history.roughness(column[~np.isnan(column)]) for column in values.T]
+    usual = np.array([history.usual_roughness(r) for r in rough])
+    floor = 0.2 * float(np.median(usual))
+    return per_node(values, None, lambda n, v, _: history.noisy(v, max(usual[n], floor)))
+
+
+def flat(values: Array, left_out: Mask) -> Mask:
+    """Values that repeat longer than this node ever does, while what the others imply moves on.
+
+    Zero is a value too: an anemometer that reads 0.0 for a day in a gale. A run counts if it is
+    twice as long as any other of the node, and if what is implied moves by four of the node's usual
+    distances from it meanwhile, or stays three away.
+    """
+    runs = [history.repeats(column[~np.isnan(column)]) for column in values.T]
+    out = np.zeros(values.shape, dtype=np.bool_)
+    for n, run in enumerate(runs):
+        if run.length.size < 2:
+            continue
+        longest = int(np.argmax(run.length))
+        length = int(run.length[longest])
+        other = int(np.delete(run.length, longest).max())
+        if length >= max(history.SHORTEST_STUCK, 2 * other):
+            at = np.flatnonzero(~np.isnan(values[:, n]))
+            out[at[run.start[longest] : run.start[longest] + length], n] = True
+    out &= ~left_out & ~_at_rest(values, out)
+    if not out.any():
+        return out
+    field = implied(values, ~np.isnan(values) & ~left_out & ~out)
+    for n in map(int, np.flatnonzero(out.any(axis=0))):
+        off = field.residual[out[:, n], n] / field.spread[n]
+        off = off[~np.isnan(off)]
+        if off.size < history.SHORTEST_STUCK:
+            out[:, n] = False
+            continue
+        low, mid, high = np.quantile(off, (0.1, 0.5, 0.9))
+        out[:, n] &= bool(high - low > MOVED or abs(mid) > AWAY)
+    return out
+
+
+def _at_rest(values: Array, runs: Mask) -> Mask:
+    """Runs during which another node has its own at the same value: nothing happens there."""
+    out = np.zeros(runs.shape, dtype=np.bool_)
+    for n in np.flatnonzero(runs.any(axis=0)):
+        mine = runs[:, n]
+        with np.errstate(invalid="ignore"):
+            same = runs[mine] & (np.abs(values[mine] - values[mine, n][:, None]) < 1e-9)
+        out[mine, n] = np.count_nonzero(same.mean(axis=0) > 0.25) > 1
+    return out
+
+
+def unreal(values: Array, left_out: Mask) -> Mask:
+    """Levels that nothing real reaches, entered or left in one jump, whatever the others read.
+
+    Ten times as far from the network's median as the middle 60 % of all readings are wide. Nodes
+    that fail together are an event to each other; but air does not warm by 90 degrees and cool in
+    a slot.
+    """
+    out = np.zeros(values.shape, dtype=np.bool_)
+    pool = values[~np.isnan(values) & ~left_out]
+    if pool.size == 0:
+        return out
+    low, middle, high = np.quantile(pool, (0.2, 0.5, 0.8))
+    size = np.abs(values - middle)
+    if high <= low:
+        return out
+    far = size > UNREAL * (high - low)
+    for n in np.flatnonzero(far.any(axis=0)):
+        at = np.flatnonzero(~np.isnan(values[:, n]))
+        series = size[at, n]
+        for a, b in zip(*stretches(joined(far[at, n], JOINED)), strict=True):
+            top = 0.5 * float(series[a:b].max())
+            into = series[a] - series[a - 1] if a else 0.0
+            back = series[b - 1] - series[b] if b < at.size else 0.0
+            # Good readings between false ones stay.
+            out[at[a:b], n] = far[at[a:b], n] & (max(into, back) > top)
+    return out
