@@ -78,6 +78,7 @@ check-live: setup  ## live killed under traffic, its accuracy, detection and spe
 	$(BIN)/python benchmarks/live_accuracy.py
 	$(BIN)/python benchmarks/live_detection.py
 	$(BIN)/python benchmarks/live_speed.py
+	$(BIN)/python benchmarks/live_readers.py
 
 # Debian's own: the tests of the report drive it, and are skipped by name where it is not there.
 browser:  ## Chromium for the tests of the report (Debian, as root)

@@ -267,6 +267,18 @@ def test_the_charts_have_one_time_axis(chromium, sites):
     assert brushed[0] == brushed[1] != whole[0]
 
 
+def test_the_first_hour_is_no_sliver_of_a_day(chromium, tmp_path):
+    young = network(tmp_path, 4, slots=12)
+    with served(young) as client:
+        visit(chromium, client)
+        chromium.wait(f"{CHARTS} === 1")
+        share = (
+            "(() => { const chart = document.querySelector('.chart svg'); return "
+            "chart.querySelector('.estimate').getBBox().width / chart.viewBox.baseVal.width; })()"
+        )
+        assert chromium.run(share) > 0.7
+
+
 def test_dark_and_light_by_the_system_and_by_the_reader(chromium, sites):
     ground = "getComputedStyle(document.body).backgroundColor"
     visit(chromium, sites(3), dark=True)

@@ -9,6 +9,7 @@ import { duration, moment, shown } from "./words.js";
 
 const CHARTS = 6; // conditions that are drawn, the chosen one first
 const SLOTS = 20_000; // of one axis
+const FEWEST = 6;
 const COLUMNS = ["observed", "estimate", "lower", "upper", "flag"];
 const KEY = [
   ["M2 8H22", "estimate", "estimate"], ["M2 2H22V14H2Z", "band", "interval"],
@@ -79,7 +80,13 @@ export class NodePanel {
     this.draw();
   }
 
-  whole() { return [this.end - 3_600_000 * this.hours, this.end]; }
+  // As long as was asked for, or as there is something to show: the first hour is no sliver of a day.
+  whole() {
+    const step = 1000 * this.now.slot_seconds;
+    const begun = Object.values(this.data.conditions).map((one) => Date.parse(one.slot[0])).filter(Number.isFinite);
+    const first = Math.min(...begun, this.end - FEWEST * step);
+    return [Math.max(this.end - 3_600_000 * this.hours, first), this.end];
+  }
 
   build() {
     const { data, now, condition, name } = this;

@@ -32,7 +32,8 @@ export const titled = (name, unit) => shown(name) + (unit ? ` (${shown(unit, 12)
 const CLOCK = { hour: "2-digit", minute: "2-digit", hourCycle: "h23" };
 const DAY = { day: "numeric", month: "short" };
 
-export const clock = (time) => new Date(time).toLocaleTimeString("en-GB", CLOCK);
+export const clock = (time) =>
+  new Date(time).toLocaleTimeString("en-GB", time % 60_000 ? { ...CLOCK, second: "2-digit" } : CLOCK);
 export const day = (time) => new Date(time).toLocaleDateString("en-GB", DAY);
 export const zone = () => Intl.DateTimeFormat().resolvedOptions().timeZone;
 
