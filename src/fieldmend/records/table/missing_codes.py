@@ -117,7 +117,7 @@ def _looked_at(name: str, values: Any, nodes: Any, hashed: Any) -> Iterator[str]
         if count >= LEAST and (code in found or _stands_apart(name, code, count, values, sampled)):
             how = found.get(code, Standing(code)).words
             many = f"{count:,} readings of {counted(len(np.unique(nodes[there])), 'node')}"
-            yield f"{said}exactly {_plain(code)} in {many}{how} (--missing {_exact(code)})"
+            yield f"{said}exactly {_plain(code)} in {many}{how} (--missing {_typed(code)})"
 
 
 def _stands_apart(name: str, code: float, count: int, values: Any, sampled: Any) -> bool:
