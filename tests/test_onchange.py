@@ -66,13 +66,17 @@ def test_silence_inside_a_life_is_no_absence():
     X[10:1500, 0] = np.nan  # at rest
     X[1200:, 1] = np.nan  # silent to the end: no longer than the one before
     X[300:, 2] = np.nan  # longer than anybody who spoke again
+    X[:400, 3] = np.nan  # not there yet
     nothing = np.zeros(4, bool)
     life = Service(
-        np.array([0, 1, 2]), np.array([10, 1200, 300]), np.array([1500, 2000, 2000]), nothing
+        np.array([0, 1, 2, 3]),
+        np.array([10, 1200, 300, 0]),
+        np.array([1500, 2000, 2000, 400]),
+        nothing,
     )
     states = resting(life, X).states(~np.isnan(X))
     away = (states == State.NOT_IN_SERVICE).any(axis=0)
-    assert away.tolist() == [False, False, True, False]
+    assert away.tolist() == [False, False, True, True]
 
 
 def test_a_false_reading_makes_no_band():

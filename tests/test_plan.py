@@ -175,6 +175,9 @@ def test_one_node_a_day_and_two_conditions_are_refused(whole):
         fm.plan(cut(whole, slice(None), np.array([0])), error=0.2)
     with pytest.raises(fm.InputError, match="a plan takes two days"):
         fm.plan(cut(whole, slice(0, 48)), error=0.2)
+    flat = replace(whole, values={"t": np.full(whole.shape, 7.0)})
+    with pytest.raises(fm.InputError, match="t is 7 throughout"):
+        fm.plan(flat, error=0.2)
     both = replace(whole, values={"t": whole.values["t"], "u": whole.values["t"]}, units={})
     with pytest.raises(fm.InputError, match="the conditions are 2: t and u"):
         fm.plan(both, error=0.2)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from fieldmend.planning.comparing import a_day, best, excess
 from fieldmend.planning.energy import RADIO_MATTERS
+from fieldmend.planning.search import longest_interval
 from fieldmend.text import duration, figure, listed, measure, percent, shown, slot_length
 
 if TYPE_CHECKING:
@@ -130,6 +131,10 @@ def about_interval(plan: Plan) -> list[str]:
             f"no interval: from {plan.days:.3g} days nobody can tell how much days differ. The "
             "choice leaves a margin, of how much the hours differed; give three days or more"
         )
+    longest = longest_interval(plan.record)
+    if plan.schedule is not None and plan.schedule.every > 0.85 * longest:
+        most = duration(int(longest) * plan.record.slot)
+        said.append(f"nothing above {most} was tried: the record cannot tell of more")
     if plan.days < 8:
         said.append("no week was seen: a weekend, or another season, may be different")
     return said

@@ -171,6 +171,12 @@ def _playable(grid: Grid) -> tuple[Grid, list[str]]:
             f"not send is recovered from the others, and that takes {FEWEST_NODES} at least",
             hint="Hand in the records of the whole network",
         )
+    for name, X in grid.values.items():
+        if np.nanmin(X) == np.nanmax(X):
+            raise InputError(
+                f"{shown(name)} is {np.nanmin(X):g} throughout: nothing to plan for",
+                hint="Name a condition that varies (--condition)",
+            )
     days = len(grid.times) * grid.slot / DAY
     if days < LEAST_DAYS:
         raise InputError(

@@ -8,7 +8,7 @@ from math import ceil
 
 import numpy as np
 
-from fieldmend.grid import Array
+from fieldmend.grid import Array, Grid
 from fieldmend.planning.replay import Played, Replay
 from fieldmend.planning.schedule import Schedule
 
@@ -59,7 +59,8 @@ def explore(
     met, missed = 1.0, 0.0
     for few in COARSE:
         found = at(few)
-        if found is None:
+        if found is None:  # beyond what the record can tell; up to there it can
+            missed = missed or few
             break
         if asked.meets(found):
             met, missed = few, 0.0
@@ -92,10 +93,15 @@ def _between(met: float, missed: float, *, whole: bool) -> list[float]:
     return out[::-1]
 
 
+def longest_interval(grid: Grid) -> float:
+    """Slots: a day, and less on a short record, of which each half has to have some messages."""
+    return min(DAY / grid.slot, len(grid.times) / 2 / FEWEST)
+
+
 def maker(replay: Replay, design: str, condition: str) -> Make:
     """Schedules of a design by how few of the readings they send."""
     grid = replay.grid
-    longest = min(DAY / grid.slot, len(grid.times) / 2 / FEWEST)
+    longest = longest_interval(grid)
 
     def clock(few: float) -> Schedule | None:
         every = round(few)
