@@ -21,8 +21,9 @@ import csv
 import os
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -68,25 +69,49 @@ def some_nodes(grid: Grid, most: int) -> Grid:
     return cut(grid, slice(None), np.sort(np.argsort(-heard, kind="stable")[:most]))
 
 
-def networks() -> Iterator[Network]:
+def intellab() -> Network | None:
     found = real("intellab_mar04_08.parquet", "temperature", "5min")
-    if found is not None:
-        yield Network("IntelLab temperature", found, 576, (0.05, 0.1, 0.2, 0.4))
+    return found and Network("IntelLab temperature", found, 576, (0.05, 0.1, 0.2, 0.4))
+
+
+def molene() -> Network | None:
     found = real("molene_radome.parquet", "t", "1h")
-    if found is not None:
-        yield Network("Molène temperature", found, 372, (0.2, 0.3, 0.5, 0.8))
+    return found and Network("Molène temperature", found, 372, (0.2, 0.3, 0.5, 0.8))
+
+
+def redwood() -> Network | None:
+    """The eight days and forty motes with the most readings: they came and went."""
     found = real("redwood_sonoma.parquet", "temperature", "5min", where="source = 'log'")
-    if found is not None:
-        busy = some_nodes(busiest(found, 8 * 288), 40)
-        yield Network("Redwood temperature", busy, 4 * 288, (0.1, 0.2, 0.4, 0.8))
+    if found is None:
+        return None
+    busy = some_nodes(busiest(found, 8 * 288), 40)
+    return Network("Redwood temperature", busy, 4 * 288, (0.1, 0.2, 0.4, 0.8))
+
+
+def ndbc() -> Network | None:
+    """The sixty stations with the most readings."""
     found = real("ndbc_may2013.parquet", "air_temp_c", "1h")
-    if found is not None:
-        yield Network("NDBC air temperature", some_nodes(found, 60), 372, (0.15, 0.3, 0.5, 0.8))
-    for name, seed in (("temperature", 101), ("humidity", 102), ("pressure", 103)):
-        grid = simulated(name, seed)
-        sd = float(np.nanstd(next(iter(grid.values.values()))))
-        errors = tuple(float(f"{share * sd:.2g}") for share in (0.1, 0.15, 0.25, 0.4))
-        yield Network(f"simulated {name}", grid, 384, errors)
+    return found and Network(
+        "NDBC air temperature", some_nodes(found, 60), 372, (0.15, 0.3, 0.5, 0.8)
+    )
+
+
+def made_up(name: str, seed: int) -> Network:
+    grid = simulated(name, seed)
+    sd = float(np.nanstd(next(iter(grid.values.values()))))
+    errors = tuple(float(f"{share * sd:.2g}") for share in (0.1, 0.15, 0.25, 0.4))
+    return Network(f"simulated {name}", grid, 384, errors)
+
+
+NETWORKS: tuple[Callable[[], Network | None], ...] = (
+    intellab,
+    molene,
+    redwood,
+    ndbc,
+    partial(made_up, "temperature", 101),
+    partial(made_up, "humidity", 102),
+    partial(made_up, "pressure", 103),
+)
 
 
 def busiest(grid: Grid, slots: int) -> Grid:
@@ -149,11 +174,11 @@ def nodes_off(plan: fm.Plan, replay: Replay, condition: str) -> float:
     return played.scores[condition].error / plan.chosen.scores[condition].error
 
 
-def rows_of(network: Network) -> Iterator[dict[str, object]]:
+def rows_of(network: Network, errors: Sequence[float]) -> Iterator[dict[str, object]]:
     early, late = network.parts
     (condition,) = network.grid.values
     plan: fm.Plan | None = None
-    for error in network.errors:
+    for error in errors:
         start = time.process_time()
         plan = fm.plan(early, error=error) if plan is None else plan.again(error)
         spent = time.process_time() - start
@@ -185,21 +210,29 @@ COLUMNS = ("design", "share", "replayed", "said", "found", "kept", "/ best", "no
 
 
 def main(wanted: list[str]) -> None:
-    """All networks, or those whose names hold one of these words; the others keep their rows."""
+    """All networks, or those whose names hold one of these words, at errors that are named.
+
+    ``plan.py IntelLab 0.1``; the others keep their rows.
+    """
+    words = [word for word in wanted if not word[0].isdigit()]
+    errors = [float(word) for word in wanted if word[0].isdigit()]
     stored = RESULTS / "plan.csv"
-    rows: dict[str, list[dict[str, object]]] = {}
+    rows: dict[tuple[str, str], dict[str, object]] = {}
     if stored.exists() and wanted:
         with stored.open(newline="") as file:
-            for row in csv.DictReader(file):
-                rows.setdefault(row["network"], []).append(dict(row))
-    for network in networks():
-        if wanted and not any(word in network.name for word in wanted):
+            rows = {(row["network"], row["asked"]): dict(row) for row in csv.DictReader(file)}
+    order = []
+    for make in NETWORKS:
+        network = make()
+        if network is None:
             continue
-        rows[network.name] = []
-        for row in rows_of(network):
+        order += [(network.name, str(error)) for error in network.errors]
+        if words and not any(word in network.name for word in words):
+            continue
+        for row in rows_of(network, errors or network.errors):
             print("  ".join(str(value) for value in row.values()), flush=True)
-            rows[network.name].append(row)
-        write("plan", [row for own in rows.values() for row in own], __doc__ or "")
+            rows[network.name, str(row["asked"])] = row
+            write("plan", [rows[key] for key in order if key in rows], __doc__ or "")
 
 
 if __name__ == "__main__":
