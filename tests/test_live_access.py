@@ -217,3 +217,15 @@ def test_the_command_ends_with_2_before_it_listens(options, tmp_path, capsys, mo
     assert "fieldmend: " in said
     assert "secret" not in said
     assert not (tmp_path / "state").exists()
+
+
+def test_without_the_extra_it_says_what_to_install(tmp_path, capsys, monkeypatch):
+    import sys
+
+    from fieldmend.cli import main
+
+    for name in [name for name in sys.modules if name.startswith("fieldmend.live.server")]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, "uvicorn", None)
+    assert main(["live", "http", "--state", str(tmp_path / "state")]) == 4
+    assert "pip install 'fieldmend[live]'" in capsys.readouterr().err

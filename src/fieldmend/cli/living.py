@@ -196,8 +196,11 @@ def live(  # noqa: PLR0913 - options, keyword-only
     if check:
         _check(order)
         return
-    from fieldmend.live.server import UnsafeError, serving
-
+    try:
+        from fieldmend.live.server import UnsafeError, serving
+    except ModuleNotFoundError as error:
+        msg = "the page and its API need starlette and uvicorn: pip install 'fieldmend[live]'"
+        raise ImportError(msg) from error
     try:
         served = serving(
             listen or "127.0.0.1:8765",
