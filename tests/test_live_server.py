@@ -242,6 +242,16 @@ def test_too_many_at_once_are_sent_away(fresh, monkeypatch):
     assert fresh.post(READING).status == 200
 
 
+def test_slow_senders_take_no_place_from_others(fresh):
+    head = f"POST /v1/readings HTTP/1.1\r\nHost: 127.0.0.1:{fresh.port}\r\n"
+    with contextlib.ExitStack() as open_:
+        for _ in range(50):
+            line = socket.create_connection(("127.0.0.1", fresh.port), timeout=20)
+            open_.enter_context(line).sendall(f"{head}Content-Length: 100\r\n\r\n[".encode())
+        time.sleep(0.2)
+        assert fresh.post(READING).status == 200
+
+
 def test_a_body_that_never_ends_is_not_waited_for(fresh, monkeypatch):
     monkeypatch.setattr(readings, "PATIENCE", 0.2)
     line = socket.create_connection(("127.0.0.1", fresh.port), timeout=20)

@@ -12,7 +12,8 @@ from starlette.responses import JSONResponse, Response
 from fieldmend.errors import InputError
 from fieldmend.live.intake import Busy, Intake
 
-AT_ONCE = 16  # bodies that are read or wait for their commit
+AT_ONCE = 256  # bodies that are read or wait for their commit, whole in memory: 128 MiB
+COMMITTING = 16  # of them, those that may wait in a thread: slow senders take no place from others
 PATIENCE = 30.0  # seconds for the body of one
 DRAINED = 16  # times the largest body: so much of a larger one is taken, so that its sender
 # gets to read the answer instead of a broken connection
@@ -34,6 +35,7 @@ class Readings:
     def __init__(self, intake: Intake) -> None:
         self._intake = intake
         self._inside = 0
+        self._committing = asyncio.Semaphore(COMMITTING)
 
     async def post(self, request: Request) -> Response:
         """Take the body, wait for the commit, say what became of it."""
@@ -44,7 +46,8 @@ class Readings:
         self._inside += 1
         try:
             body = await asyncio.wait_for(_body(request, self._intake.largest), PATIENCE)
-            return JSONResponse(await run_in_threadpool(self._intake.post_bytes, body))
+            async with self._committing:
+                return JSONResponse(await run_in_threadpool(self._intake.post_bytes, body))
         except TooLargeError:
             await self._count("too large")
             most = f"one POST has at most {self._intake.largest:,} bytes; send several"
