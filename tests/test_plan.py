@@ -55,6 +55,21 @@ def test_later_days_are_within_the_error(made):
     assert made.found.share == pytest.approx(made.chosen.share, rel=0.25)
 
 
+def test_of_a_record_that_overlaps_only_the_rest_is_verified_on(made, whole):
+    again = made.verify(whole)
+    assert again.found.errors == made.found.errors
+    assert any("what comes after" in note for note in again.found.notes)
+    assert "not later" in made.verify(made.record).found.notes[0]
+
+
+def test_a_quantile_of_the_error_is_larger_than_its_mean(made):
+    high = fm.plan(made.record, error=ERROR, quantile=0.95, designs=["clock"])
+    mean = {one.schedule.every: one.scores["t"].error for one in made.tried["clock"]}
+    for one in high.tried["clock"]:
+        assert one.scores["t"].error > mean.get(one.schedule.every, 0.0)
+    assert "0.95 of all errors" in high.advice
+
+
 def sends(rows, readings, times):
     """Slow and obvious: what a node does that obeys its line of schedule.csv."""
     sent = 0

@@ -69,8 +69,9 @@ def plan(  # noqa: PLR0913 - options, keyword-only
     verify: Annotated[
         Path | None,
         typer.Option(
-            help="A later record, read in the same way: thinned by the plan, recovered, and held "
-            "against what the plan says.",
+            help="A later record, read in the same way (but for --start and --end): thinned by the "
+            "plan, recovered, and held against what the plan says. May be the same file: what "
+            "comes after the record that was planned on is taken.",
             metavar="FILE",
             rich_help_panel=PLANNING,
         ),
@@ -234,10 +235,10 @@ def _grid(records: Any, source: Source) -> Any:
 
 
 def _later(source: Source, file: Path) -> Any:
-    """The later record, read as the first was."""
+    """The later record, read as the first was, but for the time that it is of."""
     from fieldmend.records import read
 
-    return _grid(read(str(file), **source.reading), source)
+    return _grid(read(str(file), **{**source.reading, "start": None, "end": None}), source)
 
 
 def _check_folder(out: Path, source: Source, *, force: bool) -> None:

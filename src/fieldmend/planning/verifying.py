@@ -17,7 +17,7 @@ from fieldmend.quantities import Quantity
 from fieldmend.recovery.condition import Applying
 from fieldmend.result.options import Options
 from fieldmend.text import count as count_words
-from fieldmend.text import named, shown
+from fieldmend.text import moment, named, shown
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,8 @@ def verify(
     `before` is the record that was planned on: a node that breaks is told from one that always
     was so by what it was before.
     """
-    grid, notes = _matching(later, schedule, quantities)
+    rest, notes = _later(later, before)
+    grid = _matching(rest, schedule, quantities, notes)
     options = Options(holdout=False, everywhere=True, seed=seed).for_grid(grid)
     false = _false(grid, before, quantities, options)
     sent = arriving(grid, schedule)
@@ -83,9 +84,20 @@ def _false(
     return {name: mask[-len(grid.times) :] for name, mask in found.items()}
 
 
+def _later(later: Grid, before: Grid) -> tuple[Grid, list[str]]:
+    """What comes after the record that was planned on; all of it, and a note, if nothing does."""
+    after = np.asarray(later.times > before.times[-1])
+    if after.all():
+        return later, []
+    if not after.any():
+        return later, ["the record to verify on is not later than the one planned on"]
+    said = f"verified on what comes after {moment(int(before.times[-1]))} only"
+    return cut(later, slice(int(after.argmax()), None)), [said]
+
+
 def _matching(
-    later: Grid, schedule: Schedule, quantities: Mapping[str, Quantity]
-) -> tuple[Grid, list[str]]:
+    later: Grid, schedule: Schedule, quantities: Mapping[str, Quantity], notes: list[str]
+) -> Grid:
     """The later readings of the nodes and conditions that are planned for, in the plan's order."""
     for name in quantities:
         if name not in later.values:
@@ -110,11 +122,10 @@ def _matching(
         X = np.full((len(kept.times), len(schedule.nodes)), np.nan)
         X[:, [schedule.nodes.index(one) for one in there]] = kept.values[name]
         values[name] = X
-    notes = []
     new = [name for name in later.nodes if name not in schedule.nodes]
     if new:
         notes.append(f"{named('node', [shown(n) for n in new])} not in the plan: left out")
     gone = [name for name in schedule.nodes if name not in column]
     if gone:
         notes.append(f"{named('node', [shown(n) for n in gone])} not in the later record")
-    return replace(kept, values=values, nodes=schedule.nodes), notes
+    return replace(kept, values=values, nodes=schedule.nodes)
