@@ -551,6 +551,10 @@ def test_a_phone_has_one_screen_for_each_condition_before_details(chromium, tmp_
     for height, needed, _ in screens:
         assert 500 < height <= 800 - 100  # a screen, but for the bar at its top
         assert needed <= height + 1  # nothing is cut off
+    # Decisions are in sight: an episode is a card there, not a row to be pushed aside.
+    room = "(e => [e.scrollWidth, e.clientWidth])(document.querySelector('#episodes .scroll'))"
+    needed, there = chromium.run(room)
+    assert needed <= there + 1
     details = chromium.run("document.getElementById('explore').offsetTop")
     assert all(top < details for *_, top in screens)
     see_all(chromium)

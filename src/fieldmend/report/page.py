@@ -112,6 +112,7 @@ def _with(recovery: Result, names: tuple[str, ...]) -> Result:
 def _words(recovery: Result, summary: dict[str, Any], names: tuple[str, ...]) -> dict[str, Any]:
     """All that does not depend on how fine the curves are."""
     compared = contents.choose(recovery, summary, COMPARED)
+    look = contents.look_first(recovery, summary, names)
     panels = [_panel(recovery, summary, names, i) for i in range(len(names))]
     overview = [
         one
@@ -121,14 +122,14 @@ def _words(recovery: Result, summary: dict[str, Any], names: tuple[str, ...]) ->
     ]
     return {
         "names": names,
-        "worst": next((nodes[0] for nodes in compared.nodes.values() if nodes), 0),
+        "begin": _begin(look, compared, names),
         "headline": contents.headline(summary),
         "about": contents.about(recovery, summary),
         "verdict": contents.verdict(summary),
         "cards": contents.cards(summary),
         "table": contents.table(summary),
         "level": recovery.options.level,
-        "look_first": contents.look_first(recovery, summary, names),
+        "look_first": look,
         "flagged": contents.total(summary)["suspect"] + contents.total(summary)["fail"],
         "panels": panels,
         "undrawn": len(recovery.conditions) - len(panels),
@@ -147,11 +148,25 @@ def _words(recovery: Result, summary: dict[str, Any], names: tuple[str, ...]) ->
     }
 
 
+def _begin(
+    look: list[dict[str, Any]], compared: contents.Chosen, names: tuple[str, ...]
+) -> dict[str, int]:
+    """Condition and node that are shown first: what is to be looked at first, if anything is."""
+    for one in look:
+        if one["go"]:
+            condition, node, *_ = (int(part) for part in one["go"].split())
+            return {"condition": condition, "node": node}
+    for name, nodes in compared.nodes.items():
+        if nodes:
+            return {"condition": names.index(name), "node": nodes[0]}
+    return {"condition": 0, "node": 0}
+
+
 def _page(
     recovery: Result, summary: dict[str, Any], words: dict[str, Any], detail: Detail
 ) -> bytes:
-    data = payload(recovery, words["names"], detail, words["worst"])
-    data["figures"] = words["still"]
+    data = payload(recovery, words["names"], detail)
+    data |= {"figures": words["still"], "first": words["begin"]}
     script = scripts()
     text: str = _template().render(
         **words,

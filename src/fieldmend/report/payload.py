@@ -37,8 +37,8 @@ PLACED = 3000  # marks on the map
 SAMPLED = 400_000  # values that the ends of the colours are found by
 
 
-def payload(recovery: Result, names: Sequence[str], detail: Detail, worst: int) -> dict[str, Any]:
-    """Plain data for `to_json`; `worst` is the node that is shown first."""
+def payload(recovery: Result, names: Sequence[str], detail: Detail) -> dict[str, Any]:
+    """Plain data for `to_json`, of the conditions with these names."""
     grid = recovery.grid
     near = neighbour_table(recovery)
     rows, foreign = _episodes(recovery, names)
@@ -66,7 +66,6 @@ def payload(recovery: Result, names: Sequence[str], detail: Detail, worst: int) 
         ],
         "episodes": rows,
         "foreign": [one.as_written() for one in foreign],
-        "first": {"condition": 0, "node": worst},
     }  # fmt: skip
 
 

@@ -72,7 +72,7 @@ function row(e, go) {
   const why = made("td", made("bdi", e.gone ? "rejected before: its readings are taken as true" : e.why));
   why.className = "why";
   const number = made("td", e.gone || !e.readings ? "–" : String(e.readings));
-  number.className = "number";
+  number.className = e.gone || !e.readings ? "number none" : "number";
   line.append(head, when, made("td", conditions[e.condition].name), kind, number,
     made("td", e.kind === "event" || e.gone ? "–" : SURE[e.sure]), why, made("td", choices(e)));
   return line;
