@@ -17,7 +17,7 @@ from fieldmend.recovery.notebook import COLOURS, WORDS, squeezed
 from fieldmend.report.palette import LIGHT
 
 DOTS = 100  # per inch
-TRUTH = "#00805c"
+TRUTH = "#d55e00"
 
 
 def draw(table: dict[str, Any], condition: str, unit: str, node: str, path: Path,
@@ -86,6 +86,9 @@ def _dated(axes: Any) -> None:
     locator = mdates.AutoDateLocator(maxticks=7)
     axes.xaxis.set_major_locator(locator)
     step = float(np.diff(axes.get_xticks()).min(initial=1.0))
+    if step < 1 and len(axes.get_xticks()) > 6:  # long words need room
+        axes.xaxis.set_major_locator(mdates.DayLocator())
+        step = 1.0
     form = "%d %b %H:%M" if step < 1 else "%d %b" if step < 25 else "%b %Y"
     axes.xaxis.set_major_formatter(mdates.DateFormatter(form))
     axes.tick_params(labelsize=8)
@@ -96,5 +99,5 @@ def _fewer_colours(path: Path) -> None:
     from PIL import Image
 
     with Image.open(path) as image:
-        small = image.convert("RGB").quantize(64)
+        small = image.convert("RGB").quantize(64, Image.Quantize.MAXCOVERAGE)
     small.save(path, optimize=True)
