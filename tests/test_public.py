@@ -1,7 +1,9 @@
 """The public names: all there, none paid for before it is used."""
 
+import re
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -35,3 +37,17 @@ def test_a_star_import_gives_the_public_names():
     pytest.importorskip("sklearn")
     code = "from fieldmend import *; print(decompose.__name__, simulate.__name__)"
     assert in_a_fresh_python(code) == "decompose fieldmend.simulate"
+
+
+def test_a_release_says_the_same_version_everywhere():
+    root = Path(__file__).parents[1]
+    told = {
+        "pyproject.toml": r'^version = "(.+)"$',
+        "CITATION.cff": r"^version: (.+)$",
+        "CHANGELOG.md": r"^## \[(\d.+)\] - \d{4}-\d\d-\d\d$",
+        "docs/fieldmend.1": r'"fieldmend (\S+)"',
+    }
+    for file, pattern in told.items():
+        found = re.search(pattern, (root / file).read_text("utf-8"), re.MULTILINE)
+        assert found, file
+        assert found[1] == fm.__version__, file
