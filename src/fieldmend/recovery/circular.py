@@ -11,9 +11,8 @@ from fieldmend.field.holdout import Holdout
 from fieldmend.grid import Array
 from fieldmend.holdout.drawing import draw
 from fieldmend.quantities import circle
-from fieldmend.recovery.solving import Bounded, Company, Solved, Solver
+from fieldmend.recovery.solving import Around, Bounded, Solved, Solver
 from fieldmend.recovery.windows import Window
-from fieldmend.recovery.witnesses import Witnesses
 
 SEED = 29  # apart from the seeds of other hold-outs
 SHORTEST = 0.05  # length of a mean vector: shorter ones point anywhere
@@ -39,22 +38,16 @@ class OnCircle:
     level: float
     seed: int
 
-    def __call__(
-        self,
-        evidence: Array,
-        window: Window,
-        known: Witnesses,
-        level: Array,
-        company: Company = (),
-    ) -> Solved:
+    def __call__(self, evidence: Array, around: Around) -> Solved:
         """The field at every node and slot of a window."""
         both = circle.channels(evidence, self.period, self.zero)
         # Sines and cosines have no use for the level of an angle, nor for columns in other units.
-        solved = self.base(both, window, known, np.zeros(both.shape[1]), ())
+        bare = replace(around, level=np.zeros(both.shape[1]), company=())
+        solved = self.base(both, bare)
         if solved.method == "line":
             return replace(solved, estimate=self._line(evidence), suspect=None)
         estimate, raw = self._arc(solved.estimate, solved.lower, solved.upper)
-        held = self._held(evidence, window)
+        held = self._held(evidence, around.window)
         half = None if raw is None or held is None else self._half(raw, evidence, held[1])
         silent = ~np.isfinite(evidence).any(axis=0)
         if half is not None and silent.any():

@@ -29,7 +29,7 @@ from fieldmend.recovery.quantity import passed_through, solver_of, within_bounds
 from fieldmend.recovery.service import service
 from fieldmend.recovery.sinks import Arrays
 from fieldmend.recovery.skewed import OnScale, Scale
-from fieldmend.recovery.solving import DECIDES, Afresh, ByModel, Solver
+from fieldmend.recovery.solving import DECIDES, Afresh, Around, ByModel, Solver
 from fieldmend.recovery.storage import Storage
 from fieldmend.recovery.stretches import stretches
 from fieldmend.recovery.window import Piece, Setting, WindowResult, evidence, recover_window
@@ -144,7 +144,7 @@ def fitted_once(grid: Grid, setting: Setting) -> Solver:
     afresh = Afresh(replace(options, period=tuple(period)))
     whole = Window(0, sum(len(part) for part in parts), 0, 0)
     level = np.zeros_like(setting.level)
-    found = afresh(scale.forward(np.vstack(parts)), whole, setting.known, level, ())
+    found = afresh(scale.forward(np.vstack(parts)), Around(whole, setting.known, level))
     if found.fitted is None:
         return solver
     model = ByModel(found.fitted, options, own=True)

@@ -12,9 +12,8 @@ from fieldmend.field.holdout import Holdout
 from fieldmend.grid import Array
 from fieldmend.holdout.drawing import draw
 from fieldmend.quantities import counter
-from fieldmend.recovery.solving import Bounded, Company, Solved, Solver
+from fieldmend.recovery.solving import Around, Bounded, Solved, Solver
 from fieldmend.recovery.windows import Window
-from fieldmend.recovery.witnesses import Witnesses
 
 SEED = 31  # apart from the seeds of other hold-outs
 
@@ -31,20 +30,14 @@ class OnMeter:
     level: float
     seed: int
 
-    def __call__(
-        self,
-        evidence: Array,
-        window: Window,
-        known: Witnesses,
-        level: Array,
-        company: Company = (),
-    ) -> Solved:
+    def __call__(self, evidence: Array, around: Around) -> Solved:
         """What every meter shows in every slot of a window."""
         found = counter.counted(evidence)
-        solved = self.base(found.amount, window, known, np.zeros_like(level), ())
+        level = around.level
+        solved = self.base(found.amount, replace(around, level=np.zeros_like(level), company=()))
         estimate = counter.shown(found.readings, _not_below_zero(solved.estimate))
         room = _room(found.readings, estimate)
-        held = self._held(evidence, window)
+        held = self._held(evidence, around.window)
         silent = ~np.isfinite(evidence).any(axis=0)
         if silent.any() and not silent.all():
             usual = np.median(estimate[:, ~silent], axis=1, keepdims=True)

@@ -11,9 +11,8 @@ from fieldmend.field.holdout import Holdout
 from fieldmend.grid import Array
 from fieldmend.quantities import Kind, Quantity
 from fieldmend.quantities.power import PLAIN, Power
-from fieldmend.recovery.solving import Bounded, Company, Solved, Solver
+from fieldmend.recovery.solving import Around, Bounded, Solved, Solver
 from fieldmend.recovery.windows import Window
-from fieldmend.recovery.witnesses import Witnesses
 
 
 @dataclass(frozen=True)
@@ -70,19 +69,13 @@ class OnScale:
     scale: Scale
     words: str = ""
 
-    def __call__(
-        self,
-        evidence: Array,
-        window: Window,
-        known: Witnesses,
-        level: Array,
-        company: Company = (),
-    ) -> Solved:
+    def __call__(self, evidence: Array, around: Around) -> Solved:
         """The field at every node and slot of a window."""
         scale = self.scale
         plain = scale.power == PLAIN
-        usual = level if plain else np.zeros_like(level)
-        solved = self.base(scale.forward(evidence), window, known, usual, company)
+        level = around.level
+        usual = around if plain else replace(around, level=np.zeros_like(level))
+        solved = self.base(scale.forward(evidence), usual)
         estimate = scale.back(solved.estimate)
         if not plain and level.any():  # a level is a distance in the units of the readings
             silent = np.isnan(evidence).all(axis=0)

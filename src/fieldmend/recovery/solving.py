@@ -51,25 +51,33 @@ class Solved:
     fitted: FittedField | None = None  # the model that was fitted on the way
 
 
+Company = Sequence[Array]
+"""Other conditions, each slots × nodes."""
+
+
+@dataclass(frozen=True, eq=False)
+class Around:
+    """What may be known of a window besides its evidence.
+
+    `level` is each node's usual distance from the network's median: a node that is silent in this
+    window, but not in others, is estimated by it. `company` are the other conditions of the window.
+    """
+
+    window: Window
+    known: Witnesses
+    level: Array
+    company: Company = ()
+
+
 class Solver(Protocol):
     """How the field of a window is found; a pure function, whatever it carries."""
 
-    def __call__(
-        self, evidence: Array, window: Window, known: Witnesses, level: Array, company: Company
-    ) -> Solved:
-        """The field at every node and slot of a window.
-
-        `level` is each node's usual distance from the network's median: a node that is silent in
-        this window, but not in others, is estimated by it. `company` are the other conditions
-        of the window.
-        """
+    def __call__(self, evidence: Array, around: Around) -> Solved:
+        """The field at every node and slot of a window."""
 
     def hidden(self, left: Array, window: Window, columns: Array) -> Bounded:
         """The field of some nodes from the readings that are left of them."""
 
-
-Company = Sequence[Array]
-"""Other conditions, each slots × nodes."""
 
 Bounded = tuple[Array, Array | None, Array | None]
 """Estimate, lower and upper end of its interval."""
@@ -81,25 +89,18 @@ class Afresh:
 
     options: Options
 
-    def __call__(
-        self,
-        evidence: Array,
-        window: Window,
-        known: Witnesses,
-        level: Array,
-        company: Company = (),
-    ) -> Solved:
+    def __call__(self, evidence: Array, around: Around) -> Solved:
         """The field at every node and slot of a window."""
         heard: Array = np.asarray(~np.isnan(evidence).all(axis=0))
-        if not comparable(len(evidence), int(np.count_nonzero(heard[known.distinct]))):
+        if not comparable(len(evidence), int(np.count_nonzero(heard[around.known.distinct]))):
             return Solved(_line(evidence), method="line", status="too little to solve")
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always", ConvergenceWarning)
             X = evidence if heard.all() else evidence[:, heard]
-            out = _decompose(X, self.options, GAP, [other[:, heard] for other in company])
+            out = _decompose(X, self.options, GAP, [other[:, heard] for other in around.company])
 
         def whole(part: Array) -> Array:
-            return _spread_out(np.asarray(part, np.float64), heard, level)
+            return _spread_out(np.asarray(part, np.float64), heard, around.level)
 
         suspect = None
         if out.method in DECIDES:
@@ -148,19 +149,12 @@ class ByModel:
     first: int = 0
     own: bool | None = None  # are these windows of the record that it was fitted to?
 
-    def __call__(
-        self,
-        evidence: Array,
-        window: Window,
-        known: Witnesses,
-        level: Array,
-        company: Company = (),
-    ) -> Solved:
+    def __call__(self, evidence: Array, around: Around) -> Solved:
         """The field at every node and slot of a window.
 
         Some readings are hidden and the model applied again: how far off is it at those?
         """
-        out = self._applied(evidence, window)
+        out = self._applied(evidence, around.window)
         suspect: Array = out.sparse != 0
         return Solved(
             out.estimate,
@@ -172,7 +166,7 @@ class ByModel:
             np.nan,
             "model applied",
             self.fitted.choice,
-            self._tried(evidence, np.where(suspect, np.nan, evidence), window),
+            self._tried(evidence, np.where(suspect, np.nan, evidence), around.window),
             fitted=self.fitted,
         )
 

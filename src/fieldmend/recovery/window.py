@@ -14,7 +14,7 @@ from fieldmend.quantities import Kind, Quantity, circle
 from fieldmend.recovery.decisions import Told, told
 from fieldmend.recovery.judging import flags, judgeable, outside, usual_distance
 from fieldmend.recovery.quantity import at_rest, on_its_scale
-from fieldmend.recovery.solving import Solved, Solver, suspicious, typical_error
+from fieldmend.recovery.solving import Around, Solved, Solver, suspicious, typical_error
 from fieldmend.recovery.windows import Window
 from fieldmend.recovery.witnesses import Witnesses
 from fieldmend.result.options import Options
@@ -132,7 +132,8 @@ def recover_window(piece: Piece, setting: Setting) -> WindowResult:
     given = evidence(piece, setting)
     believed = given.believed
     company = others(piece, setting.options)
-    solved = setting.solver(believed, piece.window, setting.known, setting.level, company)
+    around = Around(piece.window, setting.known, setting.level, company)
+    solved = setting.solver(believed, around)
     seen = ~np.isnan(piece.readings)
     judged = judgeable(seen & ~given.failed, setting.known)
     turn = setting.quantity.period  # an angle is held against the estimate on the nearest turn
