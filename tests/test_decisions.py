@@ -15,6 +15,7 @@ from fieldmend.errors import InputError
 from fieldmend.faults import Kind
 from fieldmend.flags import Flag
 from fieldmend.grid import stamp
+from fieldmend.recovery import storage
 from fieldmend.recovery.decisions import LARGEST, read_decisions, told
 from fieldmend.simulate import network
 
@@ -138,6 +139,16 @@ def test_parts_leave_the_readings_between_them_alone(before):
     where = (node,), times, slot
     said = told(read_decisions({"decisions": [mine]}), "t", where, usable[:, :1])
     assert np.flatnonzero(said.accepted[:, 0]).tolist() == [10, 14]
+
+
+def test_results_in_files_obey_and_have_a_report_too(before, monkeypatch, tmp_path):
+    monkeypatch.setattr(storage, "IN_MEMORY", 1)
+    doubtful = next(e for e in faults_of(before) if not e.certain)
+    rec = recovered(before.grid, {"decisions": [decided(before, doubtful, "accepted")]})
+    assert isinstance(rec["t"].flag, np.memmap)
+    assert rec["t"].replaced[doubtful.start, doubtful.node]
+    rec.report(tmp_path / "report.html")
+    assert b"1 accepted, 0 rejected" in (tmp_path / "report.html").read_bytes()
 
 
 def test_the_summary_accounts_for_every_decision(before):
