@@ -61,8 +61,8 @@ def step_of(values: Array, noise: float) -> float:
 
     Examples
     --------
-    >>> step_of(np.array([20.0, 21.5]), 0.3), step_of(np.array([3.0, 4.0]), 0.0)
-    (0.01, 0.0001)
+    >>> step_of(np.array([20.0, 21.5]), 0.3), step_of(np.array([0.0, 40.0]), 0.0)
+    (0.01, 0.001)
     """
     known = values[np.isfinite(values)]
     if known.size == 0:
