@@ -1,0 +1,32 @@
+"""`fieldmend live` from a file to its journal: names, units and places as a recovery has them."""
+
+import math
+
+from fieldmend.cli import main
+from fieldmend.live.view import View
+
+
+def write(path, slots=60, nodes=6):
+    lines = ["node,time,lat,lon,temperature [°C]"]
+    for k in range(slots):
+        time = f"2026-11-15T{k // 12:02d}:{k % 12 * 5:02d}:00Z"
+        for n in range(nodes):
+            value = 20 + math.sin(k / 9) + n / 10 + 0.05 * math.cos(7 * k + 3 * n)
+            lines.append(f"g{n},{time},60,{10 + n / 100},{value:.3f}")
+    path.write_text("\n".join(lines) + "\n")
+
+
+def test_what_the_past_knows_the_page_shows(tmp_path, capsys):
+    file, state = tmp_path / "past.csv", tmp_path / "state"
+    write(file)
+    options = ["--state", str(state), "--like", str(file), "--listen", "127.0.0.1:0"]
+    assert main(["live", str(file), *options]) == 0
+    now = View(state).now()
+    assert now["conditions"] == {"temperature": "°C"}
+    assert now["model"] is not None
+    assert {node["state"] for node in now["nodes"]} == {"ok"}
+    first, last = now["nodes"][0], now["nodes"][-1]
+    # At 60° a degree of longitude is half as long as one of latitude.
+    assert math.isclose(last["x"] - first["x"], 0.05 / 2)
+    assert first["y"] == 60
+    assert "the network's page: http://127.0.0.1:" in capsys.readouterr().err
