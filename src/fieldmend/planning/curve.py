@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import html
-from importlib.resources import files
 from math import log10
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +10,7 @@ from fieldmend.planning import advice
 from fieldmend.report import palette
 from fieldmend.report.encoding import coloured
 from fieldmend.report.figures.canvas import axis, frame
+from fieldmend.report.style import asset
 from fieldmend.report.wording import label, quantity
 from fieldmend.text import percent
 
@@ -105,7 +105,7 @@ def page(plan: Plan) -> str:
     drawn = figure(plan).to_html(
         full_html=False, include_plotlyjs=True, div_id="curve", config=CONFIG
     )
-    style = files("fieldmend.report").joinpath("assets", "report.css").read_text("utf-8")
+    style = asset("base.css")
     words = [advice.unseen(plan), advice.about_energy(plan)]
     notes = [*advice.about_interval(plan), *plan.notes]
     return _PAGE.format(
