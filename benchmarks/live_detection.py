@@ -19,7 +19,7 @@ from fieldmend.live.view import View
 from live_network import cut, feed, intellab, station
 
 RESULTS = Path(__file__).parent / "results" / "live_detection.md"
-FITTED, BEFORE = 864, 200
+FITTED, BEFORE = 864, 150
 SPIKES = 0.5, 1.0, 2.0, 5.0
 
 

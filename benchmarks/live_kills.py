@@ -7,6 +7,7 @@ part by POST runs.
 from __future__ import annotations
 
 import argparse
+import json
 import sys
 import tempfile
 from pathlib import Path
@@ -48,54 +49,51 @@ def main() -> None:
     parser.add_argument("--kills", type=int, default=50)
     parser.add_argument("--broker-kills", type=int, default=6)
     parser.add_argument("--nodes", type=int, default=50)
+    parser.add_argument("--only", nargs="*", default=["post", "broker", "live"])
     given = parser.parse_args()
-    lines = [
+    kept = RESULTS.with_suffix(".json")  # rows of parts that are not run this time
+    rows = json.loads(kept.read_text()) if kept.exists() else {}
+    head = [
         "# Live: killed under traffic",
         "",
-        f"`python benchmarks/live_kills.py {' '.join(sys.argv[1:])}`; {given.nodes} nodes; "
-        "mosquitto as `--print-mosquitto-conf` configures it.",
+        f"`python benchmarks/live_kills.py`; {given.nodes} nodes; mosquitto as "
+        "`--print-mosquitto-conf` configures it.",
         "",
         "| what is killed | kills | acknowledged readings | lost | reported by sequence numbers "
         "| rows out, distinct / expected | repeated | copies that differ | s |",
         "| --- | --- | --- | --- | --- | --- | --- | --- | --- |",
     ]
 
-    def say(what, kills, f):
+    def say(part, what, kills, f):
         out = f"{f.distinct:,} / {f.expected:,}" if f.expected else "-"
         again = f"{f.received - f.distinct:,}" if f.expected else "-"
         differ = f.differing if f.expected else "-"
-        lines.append(
+        rows[part] = (
             f"| {what} | {kills} | {f.acknowledged:,} | {f.lost:,} | {f.gaps:,} | {out} "
             f"| {again} | {differ} | {f.seconds:.0f} |"
         )
-        print(lines[-1], flush=True)
-        RESULTS.write_text("\n".join(lines) + "\n")
+        print(rows[part], flush=True)
+        kept.write_text(json.dumps(rows, indent=1) + "\n")
+        RESULTS.write_text("\n".join([*head, *rows.values()]) + "\n")
 
-    longest = max(given.readings, given.posted, given.broker_readings) // given.nodes
-    grid = network(FITTED + longest, given.nodes)
-    model = fitted(grid)
-    patience = 3600.0
-    with tempfile.TemporaryDirectory() as folder:
-        slots = given.posted // given.nodes
-        found = kills_by_post(
-            Path(folder), grid, model, slots=slots, kills=given.kills, patience=patience
-        )
-        say("live, by POST repeated until 200", given.kills, found)
+    sizes = {"post": given.posted, "broker": given.broker_readings, "live": given.readings}
     if not Path(MOSQUITTO).exists():
-        print("no mosquitto: the rest is left out")
-        return
-    with tempfile.TemporaryDirectory() as folder:
-        slots = given.broker_readings // given.nodes
-        found = kills_of_broker(
-            Path(folder), grid, model, slots=slots, kills=given.broker_kills, patience=patience
-        )
-        say("mosquitto", given.broker_kills, found)
-    with tempfile.TemporaryDirectory() as folder:
-        slots = given.readings // given.nodes
-        found = kills_of_live(
-            Path(folder), grid, model, slots=slots, kills=given.kills, patience=patience
-        )
-        say("live, by MQTT", given.kills, found)
+        print("no mosquitto: only what is posted is measured")
+        sizes = {"post": given.posted}
+    sizes = {part: size for part, size in sizes.items() if part in given.only}
+    grid = network(FITTED + max(sizes.values()) // given.nodes, given.nodes)
+    model = fitted(grid)
+    words = {
+        "post": ("live, by POST repeated until 200", kills_by_post, given.kills),
+        "broker": ("mosquitto", kills_of_broker, given.broker_kills),
+        "live": ("live, by MQTT", kills_of_live, given.kills),
+    }
+    for part, size in sizes.items():
+        what, run, kills = words[part]
+        with tempfile.TemporaryDirectory() as folder:
+            slots = size // given.nodes
+            found = run(Path(folder), grid, model, slots=slots, kills=kills, patience=3600.0)
+        say(part, what, kills, found)
 
 
 if __name__ == "__main__":

@@ -35,6 +35,7 @@ class Found:
     expected: int = 0
     copies: dict = field(default_factory=dict)
     received: int = 0
+    statuses: list = field(default_factory=list)
     gaps: int = 0
     seconds: float = 0.0
 
@@ -186,6 +187,9 @@ def kills_of_live(folder, grid, model, *, slots, kills, patience=120.0) -> Found
     checker, gateway = broker.client("checker"), broker.client("gateway")
 
     def came(_, __, one):
+        if one.topic == "clean/status":
+            found.statuses.append(one.payload)
+            return
         row = json.loads(one.payload)
         key = row["node"], row["condition"], row["slot"], row["rev"]
         found.copies.setdefault(key, set()).add(hash(one.payload))
@@ -195,18 +199,22 @@ def kills_of_live(folder, grid, model, *, slots, kills, patience=120.0) -> Found
     for client in (checker, gateway):
         client.connect(LOCAL, broker.port)
         client.loop_start()
-    checker.subscribe("clean/clean/#", 1)
+    checker.subscribe([("clean/clean/#", 1), ("clean/status", 1)])
     live = LiveProcess(
         folder, f"{address}/site/#", model, "--listen", f"{LOCAL}:0", "--out", f"{address}/clean"
     )
     at = {round((k + 1) * slots / (kills + 1)) for k in range(kills)}
     with ended(checker, gateway, live, broker):
         subscribed(live, gateway)
+        stored = 0
         for number, rows in enumerate(messages(grid, _first(grid, model), slots)):
             sent = [gateway.publish("site/x", json.dumps(one), qos=1) for one in rows]
             found.sent += len(sent)
-            if number in at:
+            if number in at:  # while it is at work, not while it starts
+                until(lambda before=stored: live.counts()["readings"]["stored"] > before)
+                time.sleep(0.1 * (number % 4))
                 live.kill()
+                stored = live.counts()["readings"]["stored"]
                 live.start()
         for info in sent:
             info.wait_for_publish(patience)

@@ -11,12 +11,14 @@ import numpy as np
 import pytest
 
 import fieldmend as fm
+import postgresql
 from fieldmend.errors import InputError
 from fieldmend.live.journal import FILE, Journal, read_only
 from fieldmend.live.keeping import move_old_days
 from fieldmend.live.lock import Lock, holder
 from fieldmend.live.outbox import Sender
 from fieldmend.live.settings import DAY
+from fieldmend.live.targets.postgres import Tables
 from fieldmend.live.targets.target import Unsent
 from fieldmend.live.targets.webhook import Webhook
 from live_site import FITTED, NODES, record, site
@@ -179,3 +181,27 @@ def test_a_journal_is_for_its_owner_and_for_slots_of_one_length(tmp_path):
     (tmp_path / "other" / FILE).write_text("no database at all, but some text")
     with pytest.raises(InputError, match="no journal"):
         Journal.open(tmp_path / "other", slot=1)
+
+
+def test_clean_rows_and_alerts_go_into_tables_once():
+    psycopg = pytest.importorskip("psycopg")
+    row = {
+        "network": "site", "node": "m1", "condition": "t", "slot": "2026-11-16T08:15:00Z", "rev": 0,
+        "observed": None, "estimate": 20.5, "lower": 20.0, "upper": 21.0, "flag": 9, "model": None,
+    }  # fmt: skip
+    alert = {
+        "id": 1, "state": "open", "node": "m1", "condition": "t", "kind": "stuck",
+        "since": "2026-11-16T08:15:00Z", "text": "look",
+    }  # fmt: skip
+    with pytest.raises(InputError, match="PGPASSWORD"):
+        Tables("postgresql://u:secret@h/d", "site")
+    with postgresql.server() as address:
+        target = Tables(address.replace(":secret", ""), "site")
+        target.send([row], [alert])
+        target.send([row | {"rev": 1}, row], [alert])
+        target.close()
+        with psycopg.connect(address, client_encoding="utf8") as con:
+            found = con.execute("SELECT node, rev, observed, estimate, flag FROM fieldmend_clean")
+            assert found.fetchall() == [("m1", 0, None, 20.5, 9), ("m1", 1, None, 20.5, 9)]
+            said = con.execute("SELECT kind, said ->> 'text' FROM fieldmend_alert").fetchall()
+            assert said == [("stuck", "look")]

@@ -88,6 +88,9 @@ def test_killed_again_and_again_nothing_is_lost_and_no_copy_differs(tmp_path):
     assert found.distinct == found.expected == NODES * (60 + 54)
     assert found.differing == 0
     assert found.gaps == 0
+    # Its last will was read out for it; each time it came back it said so.
+    assert found.statuses.count(b"offline") >= 3
+    assert any(b'"status": "ok"' in one for one in found.statuses)
 
 
 @broker

@@ -87,6 +87,8 @@ class Tables:
 
     def _connected(self) -> Any:
         if self._connection is None:
-            self._connection = self._psycopg.connect(self._address, autocommit=True)
+            self._connection = self._psycopg.connect(
+                self._address, autocommit=True, client_encoding="utf8"
+            )
             self._connection.execute(TABLES)
         return self._connection
