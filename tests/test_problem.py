@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import naive
-from fieldmend.core import prox
+from fieldmend.core import noise, prox
 from fieldmend.core.problem import LowRank, Problem, Scaling, default_lam, spectral_edge
 
 
@@ -315,3 +315,15 @@ def test_absurd_readings_are_bounded_once_scaled():
     R = scaling.apply(X, O)
     assert np.abs(R).max() <= 1e5
     assert R[3, 1] == -R[4, 1] == R[5, 2] == np.abs(R).max()
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_middles_of_all_nodes_at_once_are_those_of_each(dtype):
+    rng = np.random.default_rng(3)
+    for slots in (1, 7, 200):
+        sizes = np.abs(rng.normal(size=(slots, 6))).astype(dtype)
+        sizes[:, 0] = 0
+        seen = rng.random(sizes.shape) < 0.6
+        seen[:, 1] = False
+        each = [noise._middle(sizes[own, n]) for n, own in enumerate(seen.T)]
+        np.testing.assert_array_equal(noise._middles(sizes, seen), each)
