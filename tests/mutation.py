@@ -27,9 +27,9 @@ NEAREST = {
              "test_solvers", "test_decomposition"),
     "field": ("test_cycles", "test_filter", "test_modelfile", "test_fieldmodel",
               "test_field", "properties/test_field_invariance"),
-    "recovery": ("test_windows", "test_states", "test_applying", "test_recovery",
+    "recovery": ("test_windows", "test_states", "test_honest", "test_applying", "test_recovery",
                  "test_quantities", "bad/test_recovering", "properties/test_recovery"),
-    "faults": ("test_geo", "test_faults"),
+    "faults": ("test_geo", "test_excursions", "test_gross", "test_faults", "test_explanations"),
     "diagnostics": ("test_diagnostics",),
     "metrics.py": ("test_metrics",),
 }  # fmt: skip
