@@ -15,6 +15,7 @@ import numpy as np
 import fieldmend as fm
 from fieldmend.flags import BAD
 from fieldmend.live.companions import Companions
+from fieldmend.live.following import Follower
 from fieldmend.live.view import View
 from live_network import cut, feed, intellab, station
 
@@ -44,13 +45,58 @@ def run(model, companions, grid, X, first):
     return [(e["kind"], e["node"], row_of(e["first_seen"]), e["text"]) for e in found], flags
 
 
+def flags_of(model, grid, X, first):
+    """Rev 0 flags by the filter alone, slots × nodes: no journal, seconds instead of minutes."""
+    follower, flags = Follower(model), np.zeros(X.shape, np.uint8)
+    for row in range(first, len(X)):
+        said = follower.follow({"temperature": X[row]}, grid.nodes, int(grid.times[row]), grid.slot)
+        flags[row] = said["temperature"].flag
+    return flags
+
+
+def flags_only(model, grid, first) -> None:
+    """Spikes and false flags of rev 0. Writes benchmarks/results/live_flags.md."""
+    X, rng = grid.values["temperature"], np.random.default_rng(3)
+    seen = np.isfinite(X[FITTED:])
+    false = np.isin(flags_of(model, grid, X, first)[FITTED:], BAD) & seen
+    lines = [
+        "# Live: flags of rev 0",
+        "",
+        f"IntelLab temperature, 51 nodes, slots of 5 min; model of 4-6 March, {len(X) - FITTED} "
+        "slots from 7 March on (`python benchmarks/live_detection.py --flags-only`).",
+        "",
+        f"Untouched readings flagged: {false.sum()} of {seen.sum():,} "
+        f"({1e4 * false.sum() / seen.sum():.1f} in 10⁴), at {false.any(axis=0).sum()} nodes in "
+        f"{false.any(axis=1).sum()} slots.",
+        "",
+        "| spike, ± °C | put | flagged in rev 0 |",
+        "| --- | --- | --- |",
+    ]
+    for size in SPIKES:
+        Y, put = X.copy(), []
+        for row in range(FITTED, len(X), 2):
+            k = int(rng.integers(51))
+            if np.isfinite(X[row, k]):
+                Y[row, k] += size * float(rng.choice((-1, 1)))
+                put.append((row, k))
+        flags = flags_of(model, grid, Y, first)
+        found = np.mean([flags[at] in BAD for at in put])
+        lines.append(f"| {size:g} | {len(put)} | {100 * found:.1f} % |")
+    print("\n".join(lines))
+    RESULTS.with_name("live_flags.md").write_text("\n".join(lines) + "\n")
+
+
 def main() -> None:  # noqa: PLR0915 - three runs, one after the other
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--slots", type=int, default=576)
+    parser.add_argument("--flags-only", action="store_true")
     given = parser.parse_args()
     grid = cut(intellab(), slice(0, FITTED + given.slots))
     past = cut(grid, slice(0, FITTED))
     model = fm.recover(past, holdout=False).model
+    if given.flags_only:
+        flags_only(model, grid, FITTED - BEFORE)
+        return
     companions = Companions.fit(past)
     X, first = grid.values["temperature"], FITTED - BEFORE
     rng = np.random.default_rng(3)
