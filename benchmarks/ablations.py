@@ -105,7 +105,8 @@ def main() -> int:
             }
         )
         print("  ".join(rows[-1].values()), flush=True)
-    write("ablations", rows, f"{__doc__}\n\nCells: {'; '.join(names)}.")
+        # After each: it takes a while.
+        write("ablations", rows, f"{__doc__}\n\nCells: {'; '.join(names)}.")
     return 0
 
 

@@ -39,7 +39,7 @@ def main(arguments: list[str]) -> int:
         print(f"no method {', '.join(unknown)}" if unknown else f"no cell with {options.only!r}")
         return 2
     CACHE.mkdir(parents=True, exist_ok=True)
-    work = partial(_answered, methods=methods, fresh=options.fresh)
+    work = partial(_answered, methods=methods, fresh=options.fresh, ask=not options.kept)
     with get_context("spawn").Pool(options.jobs, warm_up) as pool:
         rows = [row for answered in pool.imap(work, chosen) for row in answered]
     peers = []
@@ -57,6 +57,7 @@ def _options(arguments: list[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--quick", action="store_true", help="a few cells, under five minutes")
     parser.add_argument("--fresh", action="store_true", help="compute kept cells again")
+    parser.add_argument("--kept", action="store_true", help="tables of what is kept: ask nobody")
     parser.add_argument("--only", default="", help="cells whose name contains this")
     parser.add_argument("--methods", default=",".join(METHODS), help="some of the methods")
     parser.add_argument("--jobs", type=int, default=2, help="processes, a cell each")
@@ -69,14 +70,16 @@ def _options(arguments: list[str]) -> argparse.Namespace:
     return parser.parse_args(arguments)
 
 
-def _answered(plan: Plan, methods: list[str], *, fresh: bool) -> list[Row]:
+def _answered(plan: Plan, methods: list[str], *, fresh: bool, ask: bool) -> list[Row]:
     """One row for each method that can be asked."""
     cell = plan.build(plan)
     asked = [method for method in methods if METHODS[method].allowed(cell)]
-    return [_row(cell, method, fresh=fresh) for method in asked]
+    rows = [_row(cell, method, fresh=fresh, ask=ask) for method in asked]
+    return [row for row in rows if row]
 
 
-def _row(cell: Cell, method: str, *, fresh: bool) -> Row:
+def _row(cell: Cell, method: str, *, fresh: bool, ask: bool) -> Row:
+    """What is kept, or what the method says now; nothing if it is not to be asked."""
     name = f"{cell.name}-{cell.draw}-{method}.json"
     kept = CACHE / name.replace("/", "_").replace(" ", "_")
     key = f"{cell.fingerprint} {code(method)}"
@@ -84,6 +87,8 @@ def _row(cell: Cell, method: str, *, fresh: bool) -> Row:
         row = json.loads(kept.read_text())
         if row.get("key") == key:
             return dict(row)
+    if not ask:
+        return {}
     row = {"cell": cell.name, "draw": cell.draw, "method": method, "key": key}
     row |= _graded(cell, method)
     print(f"{cell.name}: {method}: {row.get('rmse', row.get('error'))}", flush=True)

@@ -241,7 +241,7 @@ def test_a_long_record_is_fitted_once_and_its_windows_by_that(monkeypatch):
     assert calls == [(1200 // 8 * 8, 8)]
     assert parts.status == "model applied"
     error, best = (np.nanmean(np.abs(one.estimate - long.truth)) for one in (parts, whole))
-    assert error < 1.15 * best
+    assert error < 1.2 * best
     inside = (parts.lower <= long.truth) & (long.truth <= parts.upper)
     assert inside[parts.state == State.LOST].mean() > 0.85
     assert rec.model["value"].fitted_on.rows == 1200
