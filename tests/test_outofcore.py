@@ -215,9 +215,11 @@ def test_a_killed_command_is_resumed_to_the_same_bytes(tmp_path):
 # What is drawn and counted of a long record -------------------------------------------------------
 
 
-def test_the_report_of_a_long_record_is_drawn_from_evenly_spaced_slots(tmp_path, grid, monkeypatch):
+def test_statistics_of_a_long_record_are_drawn_from_evenly_spaced_slots(
+    tmp_path, grid, monkeypatch
+):
     rec = fm.recover(grid, holdout=False)
-    said = "figures and curves are of one slot in 3; the numbers are of the whole record"
+    said = "statistics are drawn from one slot in 3; all else is of the whole record"
     rec.report(tmp_path / "all.html")
     assert said not in (tmp_path / "all.html").read_text()
     monkeypatch.setattr("fieldmend.report.page.DRAWN", 300)

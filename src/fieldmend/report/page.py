@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from fieldmend.result.result import Result
 
 LIMIT = 6_000_000  # bytes of the whole file
-DRAWN = 2_000_000  # entries of a condition that are drawn; of more, evenly spaced slots
+DRAWN = 2_000_000  # entries that statistics are drawn from; of more, evenly spaced slots
 WORDS = 400_000  # of them for text, tables and scripts, to begin with
 COMPARED = 12  # conditions in the figures that compare them
 SERIES = 60_000  # conditions × nodes that can be looked at
@@ -76,18 +76,18 @@ class Panel:
 def render(recovery: Result) -> bytes:
     """The page; curves get coarser, then fewer, until it fits its limit."""
     summary = summarise(recovery)
-    step = recovery.grid.slot
-    recovery = spaced(recovery, DRAWN)
-    if recovery.grid.slot != step:
-        summary["notes"] = [*summary["notes"], _said(recovery.grid.slot // step)]
-    names = _looked_at(recovery, summary)
+    still = spaced(recovery, DRAWN)
+    if still.grid.slot != recovery.grid.slot:
+        said = _said(still.grid.slot // recovery.grid.slot)
+        summary["notes"] = [*summary["notes"], said]
+    names = _looked_at(still, summary)
     first = [
         (item["condition"], recovery.grid.nodes.index(item["node"]))
         for item in summary["look_first"]
         if item["condition"] in names
     ]
     some = recovery if len(names) == len(recovery.conditions) else _with(recovery, names)
-    words = _words(recovery, summary, names)
+    words = _words(recovery, still, summary, names)
     room = LIMIT - WORDS
     for _ in range(6):
         page = _page(recovery, summary, words, plan(some, max(room, 20_000), first))
@@ -109,16 +109,18 @@ def _with(recovery: Result, names: tuple[str, ...]) -> Result:
     return replace(recovery, conditions={name: recovery.conditions[name] for name in names})
 
 
-def _words(recovery: Result, summary: dict[str, Any], names: tuple[str, ...]) -> dict[str, Any]:
-    """All that does not depend on how fine the curves are."""
-    compared = contents.choose(recovery, summary, COMPARED)
+def _words(
+    recovery: Result, still: Result, summary: dict[str, Any], names: tuple[str, ...]
+) -> dict[str, Any]:
+    """All that does not depend on how fine the curves are; statistics are drawn from `still`."""
+    compared = contents.choose(still, summary, COMPARED)
     look = contents.look_first(recovery, summary, names)
-    panels = [_panel(recovery, summary, names, i) for i in range(len(names))]
+    panels = [_panel(recovery, still, summary, (i, name)) for i, name in enumerate(names)]
     overview = [
         one
         for figure in FIGURES.values()
         if figure.about == "all"
-        for one in _present(figure, figure.name, figure.draw(recovery, compared.conditions))
+        for one in _present(figure, figure.name, figure.draw(still, compared.conditions))
     ]
     return {
         "names": names,
@@ -189,7 +191,7 @@ def scripts() -> str:
 
 
 def _said(step: int) -> str:
-    return f"figures and curves are of one slot in {step}; the numbers are of the whole record"
+    return f"statistics are drawn from one slot in {step}; all else is of the whole record"
 
 
 def _hash(script: bytes) -> str:
@@ -197,17 +199,14 @@ def _hash(script: bytes) -> str:
 
 
 def _panel(
-    recovery: Result,
-    summary: dict[str, Any],
-    names: tuple[str, ...],
-    index: int,
+    recovery: Result, still: Result, summary: dict[str, Any], which: tuple[int, str]
 ) -> Panel:
-    name = names[index]
+    index, name = which
     figures = []
     for figure in FIGURES.values():
         wanted = figure.about == "condition" and figure.section in ("statistics", "hidden")
         if wanted and index < STILL:
-            drawing = figure.draw(recovery, name)
+            drawing = figure.draw(still, name)
             figures += _present(figure, f"{figure.name}-{index}", drawing)
     return Panel(
         index=index,
@@ -215,7 +214,7 @@ def _panel(
         figures=figures,
         hidden=contents.hidden_table(recovery.conditions[name]),
         facts=contents.facts(name, summary["conditions"][name]),
-        empty=bool(np.isnan(recovery.conditions[name].estimate).all()),
+        empty=bool(np.isnan(still.conditions[name].estimate).all()),
         worst=contents.worst_of(recovery, name, index),
     )
 

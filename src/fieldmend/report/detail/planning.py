@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from fieldmend.result.recovered import Recovered
     from fieldmend.result.result import Result
 
+SAMPLE = 256  # stretches of each that they are measured on, in the middle of the record
 SAMPLED = 6  # nodes of a condition that bytes are measured on
 COARSEST = 24  # stretches of a record at the least; nodes are left out before that
 FINER = 0.3  # of the room kept for slots around episodes and for the worst nodes
@@ -147,7 +148,9 @@ def _bytes(recovery: Result, name: str, width: int, step: float) -> float:
         rows = slice(0, min(len(one.flag), 20_000))
         part = slots(one, rows, nodes)
     else:
-        part = stretches(one, width, nodes)
+        some = min(len(one.flag), SAMPLE * width)
+        first = (len(one.flag) - some) // 2
+        part = stretches(one, width, nodes, slice(first, first + some))
     return len(_packed(part, step).text) / max(1, part.masks["state"].size)
 
 

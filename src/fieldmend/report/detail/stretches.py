@@ -61,11 +61,15 @@ def _service(one: Recovered, nodes: Array) -> Service:
     return Service(where, all_.start[mine], all_.stop[mine], all_.never[nodes])
 
 
-def stretches(one: Recovered, width: int, nodes: Array) -> Part:
-    """Stretches of `width` slots: lowest and highest, the widest interval, the worst state."""
+def stretches(one: Recovered, width: int, nodes: Array, within: slice | None = None) -> Part:
+    """Stretches of `width` slots: lowest and highest, the widest interval, the worst state.
+
+    Of the whole record, or `within` some of its slots.
+    """
+    rows = slice(0, len(one.flag)) if within is None else within
     parts = [
-        _reduced(one, slice(start, min(start + step, len(one.flag))), width, nodes)
-        for start, step in _rows(one.flag.shape, width)
+        _reduced(one, slice(start, min(start + step, rows.stop)), width, nodes)
+        for start, step in _rows((rows.start, rows.stop, one.flag.shape[1]), width)
     ]
     return Part(
         {name: np.vstack([p.numbers[name] for p in parts]) for name in parts[0].numbers},
@@ -73,11 +77,12 @@ def stretches(one: Recovered, width: int, nodes: Array) -> Part:
     )
 
 
-def _rows(shape: tuple[int, ...], width: int) -> list[tuple[int, int]]:
-    """Where to cut the record: a whole number of stretches in every part, bounded in memory."""
-    usual = next(iter(blocks(*shape)))
+def _rows(shape: tuple[int, int, int], width: int) -> list[tuple[int, int]]:
+    """Where to cut slots from … to of so many nodes: whole stretches, bounded in memory."""
+    first, last, nodes = shape
+    usual = next(iter(blocks(last - first, nodes)))
     step = max(1, (usual.stop - usual.start) // width) * width
-    return [(start, step) for start in range(0, shape[0], step)]
+    return [(start, step) for start in range(first, last, step)]
 
 
 def _reduced(one: Recovered, rows: slice, width: int, nodes: Array) -> Part:
