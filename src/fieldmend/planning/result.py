@@ -8,6 +8,7 @@ import json
 import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from math import isfinite
 from pathlib import Path
 from typing import Any
 
@@ -256,7 +257,7 @@ class Plan:
         if self.found is not None:
             error = self.found.errors[asked.condition]
             part["verified"] = {
-                "error": error,
+                "error": _finite(error),
                 "share": self.found.share,
                 "within": error <= asked.error,
             }
@@ -277,12 +278,12 @@ class Plan:
         return {
             **row,
             "change": schedule.changes.get(asked.condition),
-            "error": score.error,
-            "low": score.low if sure else None,
-            "high": score.high if sure else None,
+            "error": _finite(score.error),
+            "low": _finite(score.low) if sure else None,
+            "high": _finite(score.high) if sure else None,
             "within": asked.meets(played),
             "worst_node": self.scored[worst] if worst >= 0 else None,
-            "worst_error": worst_error,
+            "worst_error": _finite(worst_error),
             **self._costs(played.share, schedule.every),
         }
 
@@ -354,7 +355,7 @@ class Plan:
         check_outputs(files.values(), force=force)
         made: dict[str, Callable[[], str]] = {
             "schedule": self.schedule_csv,
-            "plan": lambda: json.dumps(self.to_dict(), indent=2) + "\n",
+            "plan": lambda: json.dumps(self.to_dict(), indent=2, allow_nan=False) + "\n",
             "curve": lambda: page(self),
         }
         for kind, path in files.items():
@@ -394,3 +395,8 @@ class Plan:
         writer.writeheader()
         writer.writerows(rows)
         return out.getvalue()
+
+
+def _finite(value: float) -> float | None:
+    """JSON has no NaN and no infinity: null."""
+    return value if isfinite(value) else None
