@@ -12,7 +12,8 @@ sends when every line of it is obeyed by itself.
 
 Readings that a recovery of everything flags are not scored. Real files: ../shared/data, or
 FIELDMEND_DATA; the simulated networks were not looked at while the planner was made. ``CPU``:
-seconds of the first plan of a network, and of what the others had to play on top of it.
+seconds of the plan; where one follows another of its network, of what it had to play on top of it.
+Rows are stored as they are measured: what is missing has not been run.
 """
 
 from __future__ import annotations

@@ -43,7 +43,9 @@ def test_the_fewest_messages_within_the_error_are_chosen(made):
     every = [one for tried in made.tried.values() for one in tried]
     within = [one for one in every if one.scores["t"].high <= ERROR]
     assert set(made.tried) == {"clock", "staggered", "change"}
-    assert made.chosen.share == min(one.share for one in within)
+    fewest = min(one.share for one in within)
+    alike = [one.scores["t"].high for one in within if one.share <= 1.03 * fewest]
+    assert made.chosen.scores["t"].high == min(alike)
     assert made.chosen.share < 0.5
     for tried in made.tried.values():  # sending less is hardly ever better
         assert tried[0].scores["t"].error < tried[-1].scores["t"].error

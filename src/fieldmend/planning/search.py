@@ -15,6 +15,7 @@ from fieldmend.planning.schedule import Schedule
 COARSE = (2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256)
 """Of so many readings one is sent."""
 FINE = 1.08  # ratio of two shares that are tried
+ALIKE = 1.03  # ratio of two shares that are no reason to prefer one
 BEYOND = 1.3  # times the first that missed the error: so far one looks for another that meets it
 HOPELESS = 3.0  # times the error that is asked for: nothing further on is tried
 FEWEST = 8  # messages of a node in a half
@@ -175,6 +176,15 @@ def _on_change(replay: Replay, condition: str, change: float) -> Schedule:
 
 
 def best_of(tried: Sequence[Played], asked: Sequence[Asked]) -> Played | None:
-    """The fewest messages of those within every error that is asked for."""
+    """The fewest messages of those within every error that is asked for.
+
+    Of designs that send as few as each other, the one with the smallest errors.
+    """
     within = [one for one in tried if all(each.meets(one) for each in asked)]
-    return min(within, key=lambda one: one.share, default=None)
+    fewest = min((one.share for one in within), default=0.0)
+    alike = [one for one in within if one.share <= ALIKE * fewest]
+
+    def worst(one: Played) -> float:
+        return max(one.scores[each.condition].high / each.error for each in asked)
+
+    return min(alike, key=worst, default=None)
