@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import fieldmend as fm
+from fieldmend.field import choosing
 from fieldmend.field.cycles import course_of
 from fieldmend.field.model import Data
 
@@ -36,7 +37,7 @@ def test_a_strong_cycle_is_used_in_outages():
     X, lost = outages(truth + 0.1 * rng.normal(size=truth.shape), rng)
     plain = fm.decompose(X, method="auto")
     cyclic = fm.decompose(X, method="auto", period=DAY)
-    assert cyclic.choice.endswith(": used")
+    assert "the usual course counts up to 100 % where the network is silent" in cyclic.choice
     ratio = rms((cyclic.estimate - truth)[lost]) / rms((plain.estimate - truth)[lost])
     assert ratio < 0.7
     inside = (cyclic.lower <= truth) & (truth <= cyclic.upper)
@@ -55,6 +56,28 @@ def test_no_cycle_is_made_up():
     off, without = (rms((out.estimate - truth)[lost]) for out in (cyclic, plain))
     assert off < 1.02 * without
     np.testing.assert_array_equal(plain.estimate[~lost], cyclic.estimate[~lost])
+
+
+@pytest.mark.parametrize(("near", "used"), [(0.05, True), (0.5, False)])
+def test_a_course_that_helps_in_outages_must_not_harm_where_others_are_heard(
+    near, used, monkeypatch
+):
+    """Guesses as given: the plain one is good where nodes are heard, the other in outages."""
+    rng = np.random.default_rng(3)
+    lost = np.zeros(10 * DAY, dtype=bool)
+    lost[100:140] = lost[250:290] = True
+    truth = rng.normal(size=(9, lost.size))
+    heard = rng.random(truth.shape) < np.where(lost, 0.1, 0.8)
+    data = Data(truth, heard, np.arange(lost.size))
+    plain = truth + np.where(lost, 5.0, 0.1)
+    guesses = iter([plain, truth + np.where(lost, 1.0, near)])
+    monkeypatch.setattr(choosing, "estimate_of", lambda *_: next(guesses))
+    monkeypatch.setattr(choosing, "course_of", lambda rest, length: np.zeros((9, length)))
+    monkeypatch.setattr(choosing, "_worth_it", lambda *_: True)
+    hidden = data.used & (lost | (rng.random(truth.shape) < 0.1))
+    monkeypatch.setattr(choosing, "draw_hidden", lambda *_: hidden)
+    said = choosing.choose_course(data, [DAY], lost.size, 0).said
+    assert said.endswith(": used") if used else "harms where others are heard" in said
 
 
 def test_short_gaps_are_no_question_of_cycles():

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 
 from fieldmend.core.prox import Array, Mask
@@ -11,11 +9,13 @@ from fieldmend.field.cycles import CYCLES, Course, course_of, without
 from fieldmend.field.fitting import quick_field
 from fieldmend.field.holdout import draw_hidden, runs_of
 from fieldmend.field.model import Data, estimate
+from fieldmend.field.outages import usual_company
 
 _LONG = 12  # a gap is long from a twelfth of the period on: two hours of a day
 _WORTH = 0.01, 0.2  # lost entries of all, and long gaps of the lost, that make a trial worth it
 _HIDDEN = 0.1
 _BETTER = 0.97  # the error on hidden readings has to fall by this factor
+_COMPANY = 0.5  # of the nodes usually heard: with fewer, others say little
 
 
 def choose_course(data: Data, asked: list[int], slots: int, seed: int) -> Course | None:
@@ -31,22 +31,25 @@ def choose_course(data: Data, asked: list[int], slots: int, seed: int) -> Course
     rest = data.using(data.used & ~hidden)
     if not hidden.any() or not rest.used.any():
         return None
-    plain = _error(data, hidden, lambda: estimate_of(rest, seed))
-    found = []
+    company = hidden & (rest.used.sum(axis=0) >= _COMPANY * usual_company(rest.used))
+    plain, by_company = _errors(data, estimate_of(rest, seed), hidden, company)
+    found: list[tuple[float, float, int]] = []
     for length in lengths:
-        values = course_of(rest, length)
-
-        def cyclic(values: Array = values) -> Array:
-            course = Course(values, "")
-            return estimate_of(without(rest, course), seed) + course.at(rest.slots)
-
-        found.append((_error(data, hidden, cyclic), length))
-    error, length = min(found)
+        course = Course(course_of(rest, length), "")
+        cyclic = estimate_of(without(rest, course), seed) + course.at(rest.slots)
+        overall, heard = _errors(data, cyclic, hidden, company)
+        found.append((overall, heard, length))
+    error, heard, chosen = min(found)
     change = 100 * (error / plain - 1) if plain > 0 else 0.0
-    said = f"a cycle of {length} slots changed the error on hidden readings by {change:+.0f} %: "
-    if error < _BETTER * plain:
-        return Course(course_of(data, length), said + "used")
-    return Course(np.zeros((len(data.used), 1)), said + "not used")
+    said = f"a cycle of {chosen} slots changed the error on hidden readings by {change:+.0f} %: "
+    if error >= _BETTER * plain:
+        return Course(np.zeros((len(data.used), 1)), said + "not used")
+    # In an outage of all nodes any course helps; what it costs where others are heard must not be
+    # hidden behind that.
+    if heard > by_company:
+        said += "not used, it harms where others are heard"
+        return Course(np.zeros((len(data.used), 1)), said)
+    return Course(course_of(data, chosen), said + "used")
 
 
 def estimate_of(data: Data, seed: int) -> Array:
@@ -61,7 +64,11 @@ def _worth_it(data: Data, length: int) -> bool:
     return total >= _WORTH[0] * data.used.size and long >= _WORTH[1] * total
 
 
-def _error(data: Data, hidden: Mask, guess: Callable[[], Array]) -> float:
-    """Root mean square error on hidden readings, the worst twentieth left out."""
-    square = np.sort((data.readings - guess())[hidden] ** 2)
-    return float(np.sqrt(square[: max(1, int(0.95 * square.size))].mean()))
+def _errors(data: Data, guess: Array, *judged: Mask) -> tuple[float, ...]:
+    """Root mean square errors on parts of the hidden readings, the worst twentieth left out."""
+    out = []
+    for part in judged:
+        square = np.sort((data.readings - guess)[part] ** 2)
+        kept = square[: max(1, int(0.95 * square.size))]
+        out.append(float(np.sqrt(kept.mean())) if kept.size else 0.0)
+    return tuple(out)
