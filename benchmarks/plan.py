@@ -11,8 +11,8 @@ never advises that. ``replayed``: the share that schedule.csv
 sends when every line of it is obeyed by itself.
 
 Readings that a recovery of everything flags are not scored. Real files: ../shared/data, or
-FIELDMEND_DATA. Rules of scoring and of ties were settled with IntelLab's later days and the simulated
-temperature in view. ``CPU``:
+FIELDMEND_DATA. Rules of scoring and of ties were settled with IntelLab's later days and the
+simulated temperature in view. ``CPU``:
 seconds of the plan; where one follows another of its network, of what it had to play on top of it.
 Rows are stored as they are measured: what is missing has not been run.
 """
