@@ -239,6 +239,15 @@ def test_where_two_others_go_along_it_is_no_fault():
     assert not levels.shifted(X, field, np.zeros(X.shape, dtype=bool), labels).any()
 
 
+def test_two_days_do_not_tell_how_far_levels_wander():
+    X = mountain(5)[:288]
+    X[144:, 5] += 20.0
+    field = implied.implied(X, ~np.isnan(X))
+    none = np.zeros(X.shape, dtype=bool)
+    assert not levels.shifted(X, field, none, context(X, slot=2 * SLOT)).any()
+    assert levels.shifted(X, field, none, context(X, slot=0)).any()
+
+
 def test_what_lasts_for_hours_is_not_judged_by_its_level():
     X = mountain(5)
     X[864:924, 5] += 20.0

@@ -136,7 +136,6 @@ def search(X: Any, context: Context | None = None) -> Search:
         found |= gone
         free = np.where(full, np.nan, values)
         moved, field = _moved(free, found, context)
-        gross |= moved
         gone |= moved
         found |= moved
         found |= _departures_of(free, found, gone, context, field)

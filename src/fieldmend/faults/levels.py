@@ -20,6 +20,8 @@ from fieldmend.faults.stretches import Array, Mask, joined, node_medians, rollin
 
 # With fewer nodes nobody can say what is usual; nor with fewer blocks of time.
 FEWEST_NODES, FEWEST_BLOCKS = 6, 8
+# Two days do not tell how far nodes wander from one day to the next.
+FEWEST_DAYS = 4
 # Blocks of time, at the most; readings that a block's median needs.
 BLOCKS, HEARD = 48, 3
 # Share of its blocks that have to be left to say where a node belongs.
@@ -71,9 +73,12 @@ def shifted(values: Array, field: Implied, left_out: Mask, context: Context) -> 
     residual = np.where(left_out, np.nan, field.residual)
     medians, edges = _blocks(residual)
     able = np.flatnonzero((~np.isnan(medians)).sum(axis=0) >= FEWEST_BLOCKS)
-    if able.size < FEWEST_NODES or edges.size <= FEWEST_BLOCKS:
+    shortest = _shortest(len(values), context)
+    few = able.size < FEWEST_NODES or edges.size <= FEWEST_BLOCKS
+    if few or len(values) < FEWEST_DAYS * shortest:
         return out
-    shift = _largest_shift(medians[:, able], _shortest(edges, context))
+    blocks = max(2, int(np.ceil(shortest * (edges.size - 1) / len(values))))
+    shift = _largest_shift(medians[:, able], blocks)
     far = (np.abs(shift.size) > _usual_largest(np.abs(shift.size))) & (
         shift.clear > max(CLEAR, _usual_largest(shift.clear))
     )
@@ -100,11 +105,9 @@ def _blocks(residual: Array) -> tuple[Array, Array]:
     return np.array(medians), edges
 
 
-def _shortest(edges: Array, context: Context) -> int:
-    """Blocks that a shift has to last: a day, or a sixth of the record if that is less."""
-    slots = int(edges[-1])
-    day = DAY / context.slot if context.slot > 0 else slots
-    return max(2, int(np.ceil(min(day, slots / 6) / (slots / (edges.size - 1)))))
+def _shortest(slots: int, context: Context) -> float:
+    """Slots that a shift has to last: a day; a sixth of the record where slots have no length."""
+    return DAY / context.slot if context.slot > 0 else slots / 6
 
 
 def _largest_shift(medians: Array, shortest: int) -> _Shift:
