@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import fieldmend as fm
-from fieldmend import room
+from fieldmend import spill
 from fieldmend.cli.run import main
 from fieldmend.recovery import keeping, runs, service, windows
 from fieldmend.result import spaced
@@ -36,12 +36,12 @@ def grid():
 
 
 def test_sizes_as_people_write_them():
-    assert room.size_in_bytes("800MB") == 800_000_000
-    assert room.size_in_bytes("2 GiB") == 2 << 30
-    assert room.size_in_bytes(1e9) == 10**9
+    assert spill.size_in_bytes("800MB") == 800_000_000
+    assert spill.size_in_bytes("2 GiB") == 2 << 30
+    assert spill.size_in_bytes(1e9) == 10**9
     for wrong in ("", "4 apples", "-1GB", "1.2.3GB"):
         with pytest.raises(ValueError, match="no size of memory"):
-            room.size_in_bytes(wrong)
+            spill.size_in_bytes(wrong)
 
 
 @pytest.mark.parametrize("wrong", ["4 apples", "10MB", 0, -5])
@@ -51,11 +51,11 @@ def test_a_limit_that_is_none_is_refused(grid, wrong):
 
 
 def test_a_limit_holds_within_only():
-    free = room.free_memory()
-    with room.limited(1000):
-        assert room.free_memory() == 1000
-    assert room.limit() is None
-    assert room.free_memory() > 1000 < free
+    free = spill.free_memory()
+    with spill.limited(1000):
+        assert spill.free_memory() == 1000
+    assert spill.limit() is None
+    assert spill.free_memory() > 1000 < free
 
 
 def test_a_limited_recovery_is_the_usual_one_in_single_precision(grid):
@@ -256,16 +256,16 @@ def test_stretches_found_by_blocks_are_those_found_one_by_one(monkeypatch):
 def test_nothing_as_large_as_the_record_is_held_to_tell_of_it(tmp_path, grid):
     """Counts, lists and parts of a record of two million places take a part of its size."""
     slots, nodes = 200_000, 10
-    X = room.on_disk((slots, nodes))
+    X = spill.on_disk((slots, nodes))
     X[:] = 20.0
     X[::7, 3] = np.nan
     long = fm.Grid({"t": X}, tuple("abcdefghij"), 60_000_000 * np.arange(slots), 60_000_000)
     one = fm.recover(grid, holdout=False)["temperature"]
-    arrays = {name: room.on_disk(X.shape, np.float32) for name in ("estimate", "anomaly")}
-    arrays["flag"] = room.on_disk(X.shape, np.int8)
+    arrays = {name: spill.on_disk(X.shape, np.float32) for name in ("estimate", "anomaly")}
+    arrays["flag"] = spill.on_disk(X.shape, np.int8)
     arrays["flag"][:] = np.where(np.isnan(X), 9, 1)
     arrays["flag"][5, 5] = 3
-    arrays["replaced"] = room.on_disk(X.shape, np.bool_)
+    arrays["replaced"] = spill.on_disk(X.shape, np.bool_)
     found = replace(
         one, observed=X, lower=None, upper=None, service=service.service(X, long.slot),
         episodes=(), scale=np.ones(nodes), **arrays,

@@ -154,11 +154,11 @@ def last_day(recovery: Recovery) -> str:
 
 
 def _recovered(source: Source, bars: Silence, options: dict[str, Any]) -> Recovery:
-    from fieldmend import room
+    from fieldmend import spill
     from fieldmend.recovery import recover
     from fieldmend.recovery.options import bytes_of
 
-    with room.limited(bytes_of(options["memory"])):
+    with spill.limited(bytes_of(options["memory"])):
         records = read(source, bars)
     try:
         step = bars.recovering(records.origin.used * max(1, len(records.conditions)))

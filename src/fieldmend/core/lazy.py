@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from fieldmend import room
+from fieldmend import spill
 from fieldmend.core.engine import blocks
 from fieldmend.core.problem import Scaling
 from fieldmend.core.prox import Array, Mask
@@ -106,7 +106,7 @@ class Stayed:
             msg = f"observed must be a boolean mask of the shape of X, {(slots, nodes)}"
             raise ValueError(msg)
         step = max(1, slots // SAMPLED)
-        O = room.on_disk((slots, nodes), np.bool_)
+        O = spill.on_disk((slots, nodes), np.bool_)
         sample: list[Array] = []
         for block in blocks(slots, nodes, ENTRIES):
             given = None if observed is None else np.asarray(observed[block])
@@ -134,7 +134,7 @@ class Stayed:
 
     def scaled(self, scaling: Scaling) -> Array:
         """(X − centre)/scale on observed entries, 0 elsewhere, in a file without a name."""
-        out = room.on_disk(self.shape, self.dtype)
+        out = spill.on_disk(self.shape, self.dtype)
         for block in blocks(*self.shape, ENTRIES):
             out[block] = scaling.apply(self[block], self.observed[block])
         return out

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from fieldmend import room
+from fieldmend import spill
 from fieldmend.core.crew import Alone, Crew, Processes, cores
 from fieldmend.errors import InputError
 from fieldmend.grid import Grid, Origin
@@ -202,7 +202,7 @@ def crew_for(
 
 def _fitting(window: int | None) -> int:
     """Processes that a limit of memory has room for: each takes its window, and what it is of."""
-    memory = room.limit()
+    memory = spill.limit()
     if memory is None or window is None:
         return cores()
     return max(1, (memory - PROCESS) // (PROCESS + EACH * window))

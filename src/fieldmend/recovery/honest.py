@@ -14,7 +14,7 @@ from typing import Protocol
 
 import numpy as np
 
-from fieldmend import room
+from fieldmend import spill
 from fieldmend.core import engine
 from fieldmend.core.crew import Crew
 from fieldmend.diagnostics import gap_at
@@ -146,7 +146,7 @@ def no_truth(found: Recovered) -> Array:
     """
     shape = found.flag.shape
     large = isinstance(found.flag, np.memmap)
-    none = room.on_disk(shape, np.bool_) if large else np.zeros(shape, dtype=np.bool_)
+    none = spill.on_disk(shape, np.bool_) if large else np.zeros(shape, dtype=np.bool_)
     lasting = [kind for kind in Kind if kind.lasts]
     known = tuple(replace(e, certain=e.certain or e.kind in lasting) for e in found.episodes)
     return replaced(none, found.flag, known, "certain")

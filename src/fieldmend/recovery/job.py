@@ -10,7 +10,7 @@ from typing import Any, Unpack
 
 import numpy as np
 
-from fieldmend import room
+from fieldmend import spill
 from fieldmend.core.engine import blocks
 from fieldmend.errors import InputError
 from fieldmend.field.fieldmodel import FieldModel
@@ -185,7 +185,7 @@ def recover(  # noqa: PLR0913 - the options of the main job, keyword-only
     known = None if model is None else Known.of(model, options)
     say = progress or (lambda _, __: None)
     say("reading", 0.0)
-    with room.limited(most):
+    with spill.limited(most):
         grid = with_units(_grid(source, (slot, slot_value), seed, reading), units)
     options.check_conditions(grid)
     if all(np.isnan(X[rows]).all() for X in grid.values.values() for rows in blocks(*X.shape)):
@@ -195,14 +195,14 @@ def recover(  # noqa: PLR0913 - the options of the main job, keyword-only
     check_on_change(options, quantities)
     if known is not None:
         grid = known.aligned(grid, quantities, new_nodes)
-    with room.limited(most):
+    with spill.limited(most):
         storage = Storage.of(grid, single=most is not None, entries=options.window)
     work = Work(grid, quantities, options, known)
 
     def tell(name: str, share: float) -> None:
         say(f"recovering {shown(name)}", 0.2 + 0.8 * share)
 
-    with room.limited(most):
+    with spill.limited(most):
         crew = crew_for(workers, grid, options, client)
     try:
         done = recovered(work, storage, crew, tell, None if keep is None else Path(keep))

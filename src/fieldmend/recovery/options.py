@@ -11,7 +11,7 @@ from difflib import get_close_matches
 from os import PathLike
 from typing import Any, TypedDict
 
-from fieldmend import room
+from fieldmend import spill
 from fieldmend.errors import InputError
 from fieldmend.field.fieldmodel import FieldModel
 from fieldmend.grid import Grid
@@ -35,11 +35,11 @@ def bytes_of(memory: Any) -> int | None:
     if memory is None:
         return None
     try:
-        most = room.size_in_bytes(memory)
+        most = spill.size_in_bytes(memory)
     except ValueError as error:
         raise InputError(f"memory {shown(memory)!r}", hint="Write 4GB or 800MB") from error
-    if most < room.LEAST:
-        least = f"{room.LEAST // 10**6} MB"
+    if most < spill.LEAST:
+        least = f"{spill.LEAST // 10**6} MB"
         raise InputError(f"memory {shown(memory)!r} is too little", hint=f"Give {least} or more")
     return most
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from fieldmend import room
+from fieldmend import spill
 from fieldmend.grid import Array, Grid
 from fieldmend.recovery.windows import windows
 
@@ -60,14 +60,14 @@ class Storage:
         notes = []
         if count > 1:
             notes.append(f"{slots:,} slots × {nodes:,} nodes: solved in {count} windows of slots")
-        limit = room.limit()
+        limit = spill.limit()
         most = IN_MEMORY if limit is None else min(IN_MEMORY, limit // SHARE)
         real = np.float32 if single else np.float64
         if not large and size <= most:
             _say(notes)
             return cls(False, tuple(notes), real)
         notes.append(f"the results take up to {_gigabytes(size)}, kept in files, not in memory")
-        free = room.free_disk()
+        free = spill.free_disk()
         if free < size:
             raise OSError(
                 ENOSPC,
@@ -81,7 +81,7 @@ class Storage:
     def array(self, shape: tuple[int, ...], dtype: Any = None) -> Array:
         """An array to be filled; of what is estimated, if no type is given."""
         kind = self.real if dtype is None else dtype
-        return room.on_disk(shape, kind) if self.files else np.empty(shape, kind)
+        return spill.on_disk(shape, kind) if self.files else np.empty(shape, kind)
 
 
 def _say(notes: list[str]) -> None:

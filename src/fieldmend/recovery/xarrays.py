@@ -16,7 +16,7 @@ from typing import Any, ParamSpec, TypeVar
 
 import numpy as np
 
-from fieldmend import room
+from fieldmend import spill
 from fieldmend.errors import InputError
 from fieldmend.grid import Array, Grid
 from fieldmend.recovery.recovery import Recovery
@@ -152,7 +152,7 @@ def _later(
 
 def _recovered(held: _Held, labels: Labels, recover: Callable[..., Any], options: Any) -> Recovery:
     """All of it, the readings by way of a file."""
-    X = room.on_disk((len(labels.times), len(labels.nodes)))
+    X = spill.on_disk((len(labels.times), len(labels.nodes)))
     edges = [np.cumsum((0, *sizes)).tolist() for sizes in held.array.chunks]
     spans = [[slice(a, b) for a, b in pairwise(e)] for e in edges]
     for rows, columns in product(*spans):

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from fieldmend import room
+from fieldmend import spill
 from fieldmend.core.engine import blocks
 from fieldmend.faults import Kind
 from fieldmend.faults.ranking import Item, ranked, silences
@@ -108,7 +108,7 @@ def _silent(recovery: Result) -> list[dict[str, Any]]:
     every = list(recovery.conditions.values())
     shape = recovery.grid.shape
     large = isinstance(every[0].flag, np.memmap)
-    heard = room.on_disk(shape, np.bool_) if large else np.zeros(shape, dtype=np.bool_)
+    heard = spill.on_disk(shape, np.bool_) if large else np.zeros(shape, dtype=np.bool_)
     for block in blocks(*shape):
         heard[block] = np.any([one.flag[block] != Flag.MISSING for one in every], axis=0)
     grid, name = recovery.grid, next(iter(recovery.conditions))

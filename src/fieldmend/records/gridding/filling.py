@@ -1,7 +1,7 @@
 """One value per node and slot, a stretch of time after the other, in memory or on disk.
 
 Memory holds one stretch of rows and the grid; a grid that would take more than half of the memory
-that is free lies in files that the system removes with it (`room`).
+that is free lies in files that the system removes with it (`spill`).
 """
 
 import logging
@@ -13,7 +13,7 @@ import numpy as np
 
 from fieldmend.errors import InputError
 from fieldmend.records.sql import one
-from fieldmend.room import free_disk, free_memory, limit, on_disk
+from fieldmend.spill import free_disk, free_memory, limit, on_disk
 
 if TYPE_CHECKING:
     import duckdb

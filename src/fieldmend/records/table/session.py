@@ -11,7 +11,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fieldmend import room
+from fieldmend import spill
 from fieldmend.errors import InputError
 from fieldmend.scratch import folder
 from fieldmend.text import shown
@@ -50,7 +50,7 @@ def _instance(process: int) -> "duckdb.DuckDBPyConnection":
 
 def _share() -> str:
     """DuckDB's share of the memory: a quarter of what is limited, and no more than usual."""
-    limit = room.limit()
+    limit = spill.limit()
     return MEMORY if limit is None else f"{min(1200, limit // 4_000_000)}MB"
 
 
