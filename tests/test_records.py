@@ -1,6 +1,7 @@
 """Every shape, layout and source that the reader takes."""
 
 import doctest
+import gzip
 import hashlib
 import sqlite3
 import subprocess
@@ -14,6 +15,7 @@ import pyarrow as pa
 import pytest
 
 import fieldmend as fm
+from fieldmend.records.sources.text import zstd_module
 from postgresql import server
 
 WIDE = pd.DataFrame(
@@ -340,7 +342,8 @@ def test_ndjson(tmp_path):
 @pytest.mark.parametrize("suffix", ["gz", "zst"])
 def test_compressed(suffix, tmp_path):
     path = tmp_path / f"x.csv.{suffix}"
-    WIDE.to_csv(path, index=False)
+    packed = {"gz": gzip, "zst": zstd_module()}[suffix]
+    path.write_bytes(packed.compress(WIDE.to_csv(index=False).encode()))
     same(fm.read(path))
 
 

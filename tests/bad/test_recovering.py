@@ -289,12 +289,12 @@ def small_network():
 
 
 def linear(X):
-    return fm.recover(fm.Grid.of(X, condition="t"), kinds={"t": "linear"}, holdout=False)["t"]
+    return fm.recover(fm.Grid.of(X, condition="v"), kinds={"v": "linear"}, holdout=False)["v"]
 
 
 def test_huge_readings_are_estimated_as_their_small_copies():
     X = small_network()
-    size = 0.9 * 2.0**996 / np.nanmax(np.abs(X))  # up to 6e299
+    size = 2.0**990  # up to 3e299, and no digit is rounded
     np.testing.assert_allclose(linear(X * size).estimate / size, linear(X).estimate, rtol=1e-3)
 
 
@@ -303,6 +303,7 @@ def test_nodes_too_large_to_compute_with_get_no_estimate_and_single_readings_are
     t = int(np.flatnonzero(~np.isnan(X[:, 3]))[30])
     X[t, 3] = 1e308
     assert linear(X).flag[t, 3] == 3
+    X = small_network()
     X[:, 3] = 1e306 * (1 + X[:, 3] / 1e9)
     found = linear(X)
     assert np.isnan(found.estimate[:, 3]).all()

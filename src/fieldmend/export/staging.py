@@ -51,6 +51,7 @@ def staged(targets: Mapping[str, Path], *, force: bool = False) -> Iterator[Stag
 
     Examples
     --------
+    >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     out = Path(folder, "out.txt")
     ...     with staged({"text": out}) as staging:

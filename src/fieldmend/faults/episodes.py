@@ -110,7 +110,7 @@ def classify(
     residual = values - fitted
     spread = np.maximum(_spreads(residual, flagged), np.ldexp(context.usual, -int(power)))
     seen = panel(values, flagged, context)
-    read = _as_read(values, context, 2.0**power)
+    read = _as_read(values, context, int(power))
     allowed = reach(read, flagged, seen)
     found = [
         _episode(stretch, seen, context, allowed, 2.0**power)
@@ -145,9 +145,9 @@ def kinds(episodes: Sequence[Episode], shape: tuple[int, int]) -> tuple[Array, t
     return out, tuple(str(episode.kind) for episode in episodes)
 
 
-def _as_read(values: Array, context: Context, unit: float) -> Array:
+def _as_read(values: Array, context: Context, power: int) -> Array:
     """Readings as they were sent: a direction is judged on the turn nearest to the estimate."""
-    turn, start = context.quantity.period / unit, context.quantity.start / unit
+    turn, start = np.ldexp((context.quantity.period, context.quantity.start), -power)
     if not turn:
         return values
     share = np.round((values - start) / turn % 1, 9) % 1  # 0 and a full turn are one

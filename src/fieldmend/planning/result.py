@@ -79,7 +79,7 @@ class Plan:
     >>> grid = fm.Grid.of(net.readings, condition="temperature", unit="°C", slot_seconds=1200)
     >>> plan = fm.plan(grid, error=0.5, designs=["staggered"])
     >>> plan
-    <Plan temperature within 0.5: staggered, 1 in 15.2>
+    <Plan temperature within 0.5: staggered, 1 in ...>
     """
 
     asked: tuple[Asked, ...]
