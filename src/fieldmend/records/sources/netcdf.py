@@ -1,5 +1,6 @@
 """netCDF in CF's discrete sampling geometries (extra `netcdf`): stations × time, or ragged."""
 
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +24,8 @@ def stage(path: Path, name: str) -> Stage:
             "reading netCDF needs xarray", file=name, hint="pip install 'fieldmend[netcdf]'"
         ) from error
     try:
-        with xr.open_dataset(path) as opened:
+        # What cannot be used is refused below, in our own words.
+        with warnings.catch_warnings(action="ignore"), xr.open_dataset(path) as opened:
             data = opened.load()
     except (ValueError, OSError, LookupError, RuntimeError, TypeError, AttributeError) as error:
         said = str(error).splitlines() or [type(error).__name__]
