@@ -83,12 +83,13 @@ def shifted(values: Array, field: Implied, left_out: Mask, context: Context) -> 
         shift.clear > max(CLEAR, _usual_largest(shift.clear))
     )
     alone = [i for i in map(int, np.flatnonzero(far)) if _is_alone(medians[:, able], shift, i)]
-    levels = node_medians(values - slot_medians(values)[:, None])
+    off = values - slot_medians(values)[:, None]
+    levels = node_medians(off)
     for i in alone:
         n = able[i]
         home, size = float(shift.home[i]), float(shift.size[i])
         inside = slice(edges[shift.first[i]], edges[shift.stop[i]])
-        if shift.first[i] == 0 and _is_home(values[:, n] - slot_medians(values), inside, levels):
+        if shift.first[i] == 0 and _is_home(off[:, n], inside, levels):
             home, size = home + size, -size  # it began where it belongs, and left for good
         out[:, n] = _away(residual[:, n] - home, size, abs(size) / float(shift.clear[i]))
     return out & ~np.isnan(values)
