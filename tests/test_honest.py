@@ -13,7 +13,7 @@ from fieldmend.holdout.blocks import spread
 from fieldmend.holdout.drawing import draw
 from fieldmend.holdout.scoring import FAR, Lost, Said, Witnesses, believed, score, weights
 from fieldmend.holdout.strata import COUNT, STARTS, strata
-from fieldmend.recovery import conditions, honest
+from fieldmend.recovery import conditions, honest, solving
 from fieldmend.recovery.conditions import one_condition
 from fieldmend.result.holdout import GapScore, Holdout
 from fieldmend.result.options import Options
@@ -165,6 +165,38 @@ def test_the_second_run_is_the_whole_recovery_of_what_is_left():
     expected = score(held, Lost.of(~np.isnan(trial.readings), trial.lost))
     assert rec.holdout.method.mae == expected.method.mae
     assert rec.holdout.method.mae < rec.holdout.line.mae
+
+
+def test_of_a_larger_record_both_runs_have_one_model_that_never_saw_the_hidden_readings(
+    monkeypatch,
+):
+    """Absurd values where readings will be hidden: they change no parameter of the model."""
+    monkeypatch.setattr(conditions, "ONCE", 1000)
+    grid = Grid.of(network())
+    (trial,) = honest.trials(grid, "value", Options())
+    absurd = np.where(trial.hidden.mask, 300.0, grid.values["value"])
+    fits = []
+    fit = solving.decompose
+    monkeypatch.setattr(solving, "decompose", lambda X, **k: fits.append(X) or fit(X, **k))
+    one = fm.recover(grid)["value"]
+    other = fm.recover(replace(grid, values={"value": absurd}))["value"]
+    assert len(fits) == 2
+    np.testing.assert_array_equal(*fits)
+    assert np.isnan(fits[0][trial.hidden.mask]).all()
+    np.testing.assert_array_equal(one.fitted.field.loadings, other.fitted.field.loadings)
+    left = one_condition(trial.grid, "value", honest.everywhere(Options()))
+    held = Witnesses.of(trial.readings, trial.hidden.mask, trial.lost, Said(left.estimate))
+    expected = score(held, Lost.of(~np.isnan(trial.readings), trial.lost))
+    assert one.holdout.method.mae == expected.method.mae
+    # What is given out has heard the readings that were hidden.
+    heard = ~np.isnan(grid.values["value"])
+    assert (np.abs(one.estimate - left.estimate)[trial.hidden.mask] > 0).mean() > 0.9
+    alone = fm.recover(grid, holdout=False)["value"]
+    usual = np.nanmedian(one.upper - one.lower)
+    assert np.nanmedian(np.abs(one.estimate - alone.estimate)[~heard]) < 0.2 * usual
+    crew = fm.recover(grid, workers=2)["value"]
+    np.testing.assert_array_equal(crew.estimate, one.estimate)
+    assert crew.holdout == one.holdout
 
 
 def test_hold_outs_are_repeated_exactly_and_may_be_left_out():

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,7 +11,7 @@ from fieldmend.experiments.tables import Row
 from fieldmend.grid import Grid
 from fieldmend.holdout.scoring import Said
 from fieldmend.recovery import honest
-from fieldmend.recovery.conditions import one_condition
+from fieldmend.recovery.conditions import one_condition, scored_condition
 from fieldmend.result.holdout import Holdout
 from fieldmend.result.options import Options
 
@@ -29,22 +28,21 @@ def own_rows(
     ``recover`` and the line are what `fieldmend recover` prints with this seed.
     """
     options = Options(seed=seed, kinds=dict(kinds)).for_grid(grid)
-    run = partial(one_condition, name=name)
-    first = run(grid, options=options)
+    first, scores = scored_condition(grid, name, options)
     false = honest.no_truth(first)
-    whole = honest.score(grid, name, options, run, false=false)
+    whole = None if scores is None else scores.whole(false)
     if whole is None:
         return []
     rows = _rows(LINE, whole, line=True)
     if RECOVER in chosen:
         rows += _rows(RECOVER, whole)
-    found = {method: honest.Scores() for method in chosen if method not in (LINE, RECOVER)}
+    others = {method: honest.Scores() for method in chosen if method not in (LINE, RECOVER)}
     for trial in honest.trials(grid, name, options):
-        for method, scores in found.items():
+        for method, its in others.items():
             said = Said(chosen[method](trial.grid.values[name]))
-            scores.add(trial, said)
-    for method, scores in found.items():
-        total = scores.whole(false)
+            its.add(trial, said)
+    for method, its in others.items():
+        total = its.whole(false)
         rows += [] if total is None else _rows(method, total)
     heard = np.count_nonzero(~np.isnan(grid.values[name]))
     return [{"rate": round(1 - whole.method.count / heard, 2), **row} for row in rows]

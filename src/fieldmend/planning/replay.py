@@ -173,7 +173,8 @@ def distances(
     false: Array,
 ) -> Array:
     """How far the recovery of what was sent is from what was not; NaN elsewhere."""
-    found = recover_condition(thinned(grid, sent), name, quantity, options, Storage(), model=model)
+    left = thinned(grid, sent)
+    found, _ = recover_condition(left, name, quantity, options, Storage(), model=model)
     truth = np.where(sent | false, np.nan, grid.values[name])
     return np.asarray(np.abs(np.asarray(found.estimate)[:, : truth.shape[1]] - truth))
 
@@ -187,6 +188,6 @@ def false_readings(
     """
     out = {}
     for name, quantity in quantities.items():
-        found = recover_condition(grid, name, quantity, options, Storage())
+        found, _ = recover_condition(grid, name, quantity, options, Storage())
         out[name] = np.isin(found.flag, BAD)
     return out

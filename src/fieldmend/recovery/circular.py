@@ -60,6 +60,7 @@ class OnCircle:
             suspect=np.zeros(evidence.shape, dtype=np.bool_),
             holdout=None if held is None else held[0],
             fitted=None,
+            again=None,
             choice=f"{solved.choice}, on the circle (sine and cosine)".lstrip(", "),
         )
 

@@ -56,16 +56,18 @@ def recover_condition(  # noqa: PLR0913 - what, and by whom
     *,
     say: Share = lambda _: None,
     model: Applying | None = None,
+    solver: Solver | None = None,
     crew: Crew | None = None,
     kept: Kept | None = None,
-) -> Recovered:
+) -> tuple[Recovered, Solver | None]:
     """Recover one condition of a grid as what it is, by a model fitted before if there is one.
 
-    Windows that were `kept` by a run that was ended are taken as they are.
+    Windows that were `kept` by a run that was ended are taken as they are. A `solver` is one that a
+    recovery of most of these readings gave back beside its result; None where it has none to give.
     """
     X = grid.values[name]
     if not quantity.measured:
-        return passed_through(grid, name, quantity, storage)
+        return passed_through(grid, name, quantity, storage), None
     known = witnesses(X, options.limits.get(name))
     life = _life(X, grid.slot, known, model)
     delta = options.change(name)
@@ -73,7 +75,7 @@ def recover_condition(  # noqa: PLR0913 - what, and by whom
     if band is not None:
         life = resting(life, X)
     if not known.heard.any():
-        return _nothing(grid, name, known, life, storage)
+        return _nothing(grid, name, known, life, storage), None
     plan = windows(*grid.shape, options.window)
     pieces = partial(_pieces, grid, name, plan)
     half = storage.real != np.float64
@@ -86,7 +88,7 @@ def recover_condition(  # noqa: PLR0913 - what, and by whom
         options=options,
         known=known,
         level=np.zeros(X.shape[1]) if len(plan) == 1 else _levels(X, options.limits.get(name)),
-        solver=_solver(quantity, X, options, model),
+        solver=_solver(quantity, X, options, model) if solver is None else solver,
         quantity=quantity,
     )
     if model is None and len(plan) > 1 and options.method in DECIDES:
@@ -119,7 +121,8 @@ def recover_condition(  # noqa: PLR0913 - what, and by whom
     )
     said = _sentences(grid, known, life, options, len(plan))
     found = without_huge(sink.result(life, given, notes=said), grid.nodes)
-    return settled(found, grid, options)
+    again = sink.solved[0].again if len(plan) == 1 else None
+    return settled(found, grid, options), again
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,10 @@
 """All conditions of a grid: each is recovered, and once more without readings that are hidden.
 
-The two runs of a condition know nothing of each other, and nothing of other conditions' results:
-a crew may do them anywhere and in any order. A record of several windows is shared out by windows.
+The run without them knows nothing of the other. Of a small record, nor does the other of it; of
+a larger one, whose model one reading in ten hardly changes, it takes over the model that was fitted
+without the hidden readings: one fit instead of two. Conditions know nothing of each other's
+results. So a crew may do them anywhere and in any order; a record of several windows is shared out
+by windows.
 """
 
 from __future__ import annotations
@@ -11,7 +14,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -19,11 +22,13 @@ from fieldmend import spill
 from fieldmend.core.crew import Alone, Crew, Processes, cores
 from fieldmend.errors import InputError
 from fieldmend.grid import Grid, Origin
+from fieldmend.holdout.scoring import Said
 from fieldmend.quantities import Quantity, identify
 from fieldmend.recovery import honest
 from fieldmend.recovery.condition import Share, recover_condition
 from fieldmend.recovery.keeping import Kept, opened
 from fieldmend.recovery.modelling import Known, still_fitting
+from fieldmend.recovery.solving import DECIDES, Solver
 from fieldmend.recovery.storage import Storage
 from fieldmend.recovery.windows import EACH, windows
 from fieldmend.result.options import Options
@@ -36,6 +41,9 @@ if TYPE_CHECKING:
 WITHOUT_SCORE = ("line", "none", "passed")  # nothing estimated, or by a line anyway
 BUSY = 600_000
 """Entries to be solved from which on other processes are worth their start: some ten seconds."""
+ONCE = 50_000
+"""Entries from which on one model, fitted without the hidden readings, does for both runs."""
+FITTED = 0.8  # of the time, when one of two runs has its model
 PROCESS = 250_000_000  # bytes of a process before it has readings
 IN_MEMORY = Storage()
 
@@ -43,17 +51,21 @@ Tell = Callable[[str, float], object]
 """Called with a condition and the share of all conditions that is done."""
 
 
+Run = Literal["whole", "hidden", "both"]
+Made = tuple[Recovered | None, honest.Scores | None]
+
+
 @dataclass(frozen=True)
 class Task:
-    """One run of a condition: of all readings, or of those that are not hidden."""
+    """One run of a condition: of all readings, of those that are not hidden, or both."""
 
     name: str
-    hidden: bool
+    run: Run
 
 
 @dataclass(frozen=True, eq=False)
 class Work:
-    """What holds for all conditions; of one of them `Recovered` or `Scores`, as a task says."""
+    """What holds for all conditions; of one of them what a task says."""
 
     grid: Grid
     quantities: Mapping[str, Quantity]
@@ -64,14 +76,34 @@ class Work:
         """The grid that a condition is seen in: labels say nothing of what was measured."""
         if not self.quantities[name].measured:
             return self.grid
-        kept = {n: X for n, X in self.grid.values.items() if self.quantities[n].measured}
+        kept = {
+            n: X
+            for n, X in self.grid.values.items()
+            if n not in self.quantities or self.quantities[n].measured
+        }
         return replace(self.grid, values=kept)
 
-    def __call__(self, task: Task) -> Recovered | honest.Scores:
+    def __call__(self, task: Task) -> Made:
         """A task by itself, in memory; the readings do not come back with the result."""
-        if task.hidden:
-            return self.hidden(task.name)
-        return replace(self.whole(task.name, IN_MEMORY), observed=np.empty((0, 0)))
+        if task.run == "hidden":
+            return None, self.hidden(task.name)
+        if task.run == "both":
+            found, scores = self.both(task.name, IN_MEMORY)
+        else:
+            found, scores = self.whole(task.name, IN_MEMORY), None
+        return replace(found, observed=np.empty((0, 0))), scores
+
+    def runs(self, name: str) -> tuple[Run, ...]:
+        """What is to be run of a condition."""
+        if not self.to_score(name):
+            return ("whole",)
+        return ("both",) if self.fitted_once() else ("whole", "hidden")
+
+    def fitted_once(self) -> bool:
+        """Whether both runs of a condition have one model: a large record, in one piece."""
+        shape, window = self.grid.shape, self.options.window
+        large = int(np.prod(shape)) >= ONCE and len(windows(*shape, window)) == 1
+        return large and self.known is None and self.options.method in DECIDES
 
     def to_score(self, name: str) -> bool:
         """Whether readings of a condition are to be hidden.
@@ -89,13 +121,36 @@ class Work:
         say: Share = lambda _: None,
         crew: Crew | None = None,
         kept: Kept | None = None,
+        *,
+        solver: Solver | None = None,
     ) -> Recovered:
-        """Recover a condition from all readings."""
+        """Recover a condition from all readings; by a solver, if there is one already."""
         grid, what = self.within(name), self.quantities[name]
         model = None if self.known is None else self.known.applying(name, grid)
-        return recover_condition(
-            grid, name, what, self.options, storage, say=say, model=model, crew=crew, kept=kept
-        )
+        more: dict[str, Any] = {"model": model, "solver": solver, "crew": crew, "kept": kept}
+        return recover_condition(grid, name, what, self.options, storage, say=say, **more)[0]
+
+    def both(
+        self,
+        name: str,
+        storage: Storage,
+        say: Share = lambda _: None,
+        kept: Kept | None = None,
+    ) -> tuple[Recovered, honest.Scores]:
+        """Without the hidden readings first; then all of them, by the model fitted to the others.
+
+        Nothing that is said of a hidden reading, here or in what was learnt, knows of it.
+        """
+        scores, solver, grid = honest.Scores(), None, self.within(name)
+        for trial in honest.trials(grid, name, self.options):
+            options = honest.everywhere(self.options)
+            quantity = _taken_as(trial.grid, name, options)
+            out, again = recover_condition(trial.grid, name, quantity, options, IN_MEMORY)
+            said = Said(out.estimate, out.lower, out.upper)
+            scores.add(trial, said, self.quantities[name].period)
+            solver = again if quantity.kind is self.quantities[name].kind else None
+            say(FITTED)
+        return self.whole(name, storage, say, kept=kept, solver=solver), scores
 
     def hidden(self, name: str, crew: Crew | None = None) -> honest.Scores:
         """What a second run says of readings that were hidden from it."""
@@ -115,10 +170,25 @@ class Work:
 
 def one_condition(grid: Grid, name: str, options: Options, known: Known | None = None) -> Recovered:
     """All that `recover` does with one condition, from finding out what it is; but no score."""
-    unit, kind = grid.units.get(name, ""), options.kinds.get(name)
-    quantity = identify(name, unit, grid.values[name], grid.slot, kind=kind)
+    quantity = _taken_as(grid, name, options)
     model = None if known is None else known.applying(name, grid)
-    return recover_condition(grid, name, quantity, options, IN_MEMORY, model=model)
+    return recover_condition(grid, name, quantity, options, IN_MEMORY, model=model)[0]
+
+
+def scored_condition(
+    grid: Grid, name: str, options: Options
+) -> tuple[Recovered, honest.Scores | None]:
+    """One condition as `recover` recovers and scores it."""
+    work = Work(grid, {name: _taken_as(grid, name, options)}, options)
+    if work.runs(name) == ("both",):
+        return work.both(name, IN_MEMORY)
+    scores = work.hidden(name) if work.to_score(name) else None
+    return work.whole(name, IN_MEMORY), scores
+
+
+def _taken_as(grid: Grid, name: str, options: Options) -> Quantity:
+    unit, kind = grid.units.get(name, ""), options.kinds.get(name)
+    return identify(name, unit, grid.values[name], grid.slot, kind=kind)
 
 
 def recovered(
@@ -150,33 +220,30 @@ def _in_turn(
 
         part(0.0)
         kept = None if every is None else every[i]
-        found = work.whole(name, storage, first, crew, kept)
         scores = None
-        if work.to_score(name) and found.method not in WITHOUT_SCORE:
-            scores = work.hidden(name, crew)
+        if work.runs(name) == ("both",):
+            found, scores = work.both(name, storage, part, kept)
+        else:
+            found = work.whole(name, storage, first, crew, kept)
+            if work.to_score(name) and found.method not in WITHOUT_SCORE:
+                scores = work.hidden(name, crew)
         part(1.0)
         yield name, work.scored(found, scores)
 
 
 def _shared_out(work: Work, crew: Crew, tell: Tell) -> dict[str, Recovered]:
-    tasks = [
-        Task(name, again)
-        for name in work.grid.values
-        for again in ((False, True) if work.to_score(name) else (False,))
-    ]
+    tasks = [Task(name, run) for name in work.grid.values for run in work.runs(name)]
     sent = replace(work, grid=replace(work.grid, origin=Origin()))
-    made: dict[Task, Recovered | honest.Scores] = {}
+    found: dict[str, Recovered] = {}
+    scores: dict[str, honest.Scores] = {}
     tell(tasks[0].name, 0.0)
-    for task, one in crew.ordered(sent, tasks):
-        made[task] = one
-        tell(task.name, len(made) / len(tasks))
-    out = {}
-    for name, X in work.grid.values.items():
-        found, scores = made[Task(name, hidden=False)], made.get(Task(name, hidden=True))
-        assert isinstance(found, Recovered)
-        assert not isinstance(scores, Recovered)
-        out[name] = work.scored(replace(found, observed=X), scores)
-    return out
+    for done, (task, (one, score)) in enumerate(crew.ordered(sent, tasks), 1):
+        if one is not None:
+            found[task.name] = replace(one, observed=work.grid.values[task.name])
+        if score is not None:
+            scores[task.name] = score
+        tell(task.name, done / len(tasks))
+    return {name: work.scored(one, scores.get(name)) for name, one in found.items()}
 
 
 def crew_for(

@@ -53,6 +53,7 @@ class OnMeter:
             suspect=found.misread,
             holdout=None if held is None else held[0],
             fitted=None,
+            again=None,
             choice=f"{solved.choice}, solved as what was counted in each slot".lstrip(", "),
         )
 

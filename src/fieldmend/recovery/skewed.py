@@ -90,6 +90,7 @@ class OnScale:
             choice=", ".join(filter(None, (solved.choice, self.words))),
             # A model of roots, taken for one of the readings, would be wrong by a square.
             fitted=solved.fitted if plain else None,
+            again=None if solved.again is None else replace(self, base=solved.again),
         )
 
     def hidden(self, left: Array, window: Window, columns: Array) -> Bounded:

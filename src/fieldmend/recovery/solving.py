@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 import numpy as np
 
 from fieldmend import faults
 from fieldmend.decomposition import ConvergenceWarning, Decomposition, decompose
-from fieldmend.field.fitted import Applied, FittedField
+from fieldmend.field.company import Companions, worth_asking
+from fieldmend.field.fitted import Applied, FittedField, FittedOn, digest
 from fieldmend.field.holdout import Holdout as Hidden
 from fieldmend.field.labels import followed_alone
 from fieldmend.field.silent import with_silent
@@ -49,6 +50,7 @@ class Solved:
     holdout: Any = None
     notes: tuple[str, ...] = ()
     fitted: FittedField | None = None  # the model that was fitted on the way
+    again: Solver | None = None  # applies it to the same slots with more of their readings
 
 
 Company = Sequence[Array]
@@ -97,29 +99,27 @@ class Afresh:
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always", ConvergenceWarning)
             X = evidence if heard.all() else evidence[:, heard]
-            out = _decompose(X, self.options, GAP, [other[:, heard] for other in around.company])
-
-        def whole(part: Array) -> Array:
-            return _spread_out(np.asarray(part, np.float64), heard, around.level)
-
-        suspect = None
-        if out.method in DECIDES:
-            suspect = np.zeros(evidence.shape, dtype=np.bool_)
-            suspect[:, heard] = out.sparse != 0
-        return Solved(
-            whole(out.estimate),
-            None if out.lower is None else whole(out.lower),
-            None if out.upper is None else whole(out.upper),
-            suspect,
-            out.method,
-            out.rank,
-            out.gap,
-            str(out.status),
-            out.choice or "",
-            out.holdout,
-            tuple(str(w.message) for w in caught),
-            _fitted(out, heard),
+            company = [other[:, heard] for other in around.company]
+            out = _decompose(X, self.options, GAP, company)
+        found = Solved(
+            np.empty((0, 0)),
+            method=out.method,
+            rank=out.rank,
+            gap=out.gap,
+            status=str(out.status),
+            choice=out.choice or "",
+            holdout=out.holdout,
+            notes=tuple(str(w.message) for w in caught),
         )
+        if out.model is not None:
+            model = next(iter(out.model.conditions.values()))
+            asked = _asked(X, company, model, self.options)
+            found = replace(
+                found,
+                fitted=with_silent(model, heard),
+                again=Again(model, heard, asked, found, self),
+            )
+        return _at_every_node(found, out, heard, around.level)
 
     def hidden(self, left: Array, window: Window, columns: Array) -> Bounded:
         """The field of some nodes from the readings that are left of them."""
@@ -129,11 +129,64 @@ class Afresh:
         return np.asarray(out.estimate, np.float64), out.lower, out.upper
 
 
-def _fitted(out: Decomposition, heard: Array) -> FittedField | None:
-    """The model of all nodes, those too that were silent."""
-    if out.model is None:
-        return None
-    return with_silent(next(iter(out.model.conditions.values())), heard)
+@dataclass(frozen=True, eq=False)
+class Again:
+    """A model that was fitted to most readings of some slots, applied to all of their readings."""
+
+    fitted: FittedField  # of the nodes that were heard
+    heard: Array
+    asked: tuple[int, ...]  # of the company, where it asks them
+    found: Solved  # what fitting said, without arrays
+    base: Afresh
+
+    def __call__(self, evidence: Array, around: Around) -> Solved:
+        """The field at every node and slot; fitted anew where other nodes are heard now."""
+        heard: Array = np.asarray(~np.isnan(evidence).all(axis=0))
+        if not np.array_equal(heard, self.heard):
+            return self.base(evidence, around)
+        X = evidence if heard.all() else evidence[:, heard]
+        seen = ~np.isnan(X)
+        others = tuple(around.company[k][:, heard] for k in self.asked)
+        companions = Companions(others) if others else None
+        out = self.fitted.apply(X, seen, own=True, companions=companions)
+        # Should these very readings come again, they are the model's own.
+        on = FittedOn(len(X), int(seen.sum()), digest(X, seen))
+        found = replace(self.found, fitted=with_silent(replace(self.fitted, fitted_on=on), heard))
+        return _at_every_node(found, out, heard, around.level)
+
+    def hidden(self, left: Array, window: Window, columns: Array) -> Bounded:
+        """The field of some nodes from the readings that are left of them."""
+        return self.base.hidden(left, window, columns)
+
+
+def _asked(X: Array, company: Company, model: FittedField, options: Options) -> tuple[int, ...]:
+    """Which conditions of the company a model asks."""
+    if model.joint is None:
+        return ()
+    found = worth_asking(X, ~np.isnan(X), company, ask=bool(options.joint))
+    chosen = () if found is None else found.readings
+    return tuple(k for k, one in enumerate(company) if any(one is other for other in chosen))
+
+
+def _at_every_node(
+    found: Solved, out: Decomposition | Applied, heard: Array, level: Array
+) -> Solved:
+    """With the arrays, at all nodes; those that are silent by their level."""
+
+    def whole(part: Array) -> Array:
+        return _spread_out(np.asarray(part, np.float64), heard, level)
+
+    suspect = None
+    if found.method in DECIDES:
+        suspect = np.zeros((len(out.sparse), len(heard)), dtype=np.bool_)
+        suspect[:, heard] = out.sparse != 0
+    return replace(
+        found,
+        estimate=whole(out.estimate),
+        lower=None if out.lower is None else whole(out.lower),
+        upper=None if out.upper is None else whole(out.upper),
+        suspect=suspect,
+    )
 
 
 @dataclass(frozen=True, eq=False)
