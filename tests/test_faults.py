@@ -1039,3 +1039,22 @@ def test_a_few_factors_of_many_nodes_are_those_of_all(monkeypatch):
     np.testing.assert_allclose(np.abs((few * every).sum(axis=0)), 1.0, rtol=1e-9)
     nothing = implied._Leading(np.zeros((5, 400)), 2)(np.ones(400))
     assert nothing.shape == (400, 2)
+
+
+def test_what_the_hour_brings_is_no_fault():
+    """Sun flecks: at noon of most days, at nodes of their own. At any hour they would be false."""
+    rng = np.random.default_rng(3)
+    hour = np.arange(12 * 24) % 24
+    X = rng.normal(size=(len(hour), 6)) * np.where(abs(hour - 12) < 6, 1.0, 0.1)[:, None]
+    noon = rng.choice(np.flatnonzero(hour == 12), 10, replace=False)
+    fleck = np.zeros(X.shape, dtype=bool)
+    fleck[noon, rng.integers(0, 6, len(noon))] = True
+    huge = np.zeros(X.shape, dtype=bool)
+    huge[np.flatnonzero(hour == 13)[5], 2] = True
+    anytime = np.zeros(X.shape, dtype=bool)
+    anytime[rng.choice(len(X), 60, replace=False), rng.integers(0, 6, 60)] = True
+    labels = faults.Context(slot=3_600_000_000)
+    kept = faults.daily(X + 40 * fleck + 400 * huge, fleck | huge, labels)
+    assert (kept == fleck).all()
+    assert not faults.daily(X + 40 * anytime, anytime, labels).any()
+    assert not faults.daily((X + 40 * fleck)[:72], fleck[:72], labels).any()  # three days

@@ -3,6 +3,7 @@
 Arrays are slots × nodes, NaN = not observed. See `docs/faults.md` for what each test asks.
 """
 
+from fieldmend.faults.daily import daily
 from fieldmend.faults.episodes import classify, confidence, kinds
 from fieldmend.faults.kind import Kind
 from fieldmend.faults.labels import Context, Episode
@@ -17,6 +18,7 @@ __all__ = [
     "Search",
     "classify",
     "confidence",
+    "daily",
     "kinds",
     "persistent",
     "search",

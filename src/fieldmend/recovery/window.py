@@ -141,7 +141,9 @@ def recover_window(piece: Piece, setting: Setting) -> WindowResult:
     context = replace(_context(piece, setting), usual=usual)
     single = np.zeros_like(seen)
     if setting.quantity.tests.spikes:
-        single = suspicious(believed, solved) & ~_expected(believed, solved)
+        jumped = suspicious(believed, solved)
+        single = jumped & ~_expected(believed, solved)
+        single &= ~faults.daily(believed, jumped, context)
     if given.told is not None:
         near = circle.near(believed, solved.estimate, turn)
         solved = given.told.followed(solved, near, single)

@@ -1,0 +1,138 @@
+"""Faults do not know what time it is: what comes at the same hours of most days is no fault.
+
+A sun fleck jumps out and back as a false reading does, nobody beside it sees it, and the next day
+brings others, at the hours of the sun and never at night.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy.special import bdtrc
+
+from fieldmend.faults.events import DAY
+from fieldmend.faults.labels import Context
+from fieldmend.faults.stretches import Array, Mask, bounded, stretches
+
+# Classes of the day; those next to an hour count as the hour, and the quietest third as quiet.
+HOURS, QUIET = 24, 1 / 3
+# Nodes that have to make such excursions, and how often chance may bring them on so many days.
+NODES, CHANCE = 3, 0.1
+# Excursions half as large are of the kind; quiet hours have them a quarter as often at the most.
+ALIKE, SELDOM = 0.5, 0.25
+
+
+def daily(X: Any, flagged: Mask, context: Context) -> Mask:
+    """Flagged readings of a kind that the hour brings: not false, whoever sees them.
+
+    An excursion of a node is the hour's if, within an hour of its time of day, excursions half as
+    large came on most of the other days (more than chance makes of one in two), at three nodes or
+    more, and hours in which the network is quiet have them a quarter as often at the most. A record
+    of fewer than five days, or with slots longer than an hour, cannot tell.
+
+    Parameters
+    ----------
+    X
+        Slots × nodes, NaN = not observed.
+    flagged
+        Readings in question: all that a method flags, so that what is usual can be told.
+    context
+        Its slot length tells the hours.
+
+    Returns
+    -------
+    ndarray of bool
+
+    Examples
+    --------
+    >>> X = np.random.default_rng(0).normal(size=(240, 4))
+    >>> X[np.arange(240) % 24 < 8] = 0  # at night
+    >>> fleck = np.zeros(X.shape, dtype=bool)
+    >>> fleck[12::24] = True
+    >>> X[fleck] += 50
+    >>> bool(daily(X, fleck, Context(slot=3_600_000_000))[fleck].all())
+    True
+    """
+    out = np.zeros(flagged.shape, dtype=np.bool_)
+    a_day = DAY / context.slot if context.slot > 0 else 0.0
+    days = int(len(flagged) // a_day) if a_day else 0
+    if a_day < HOURS or bdtrc(days - 2, days - 1, 0.5) > CHANCE:
+        return out
+    values, _ = bounded(X)
+    found = _excursions(values, flagged)
+    if not len(found):
+        return out
+    clock = np.arange(len(values)) / a_day
+    day, hour = clock.astype(int), (clock * HOURS).astype(int) % HOURS
+    node, start, stop = (found[:, k].astype(int) for k in range(3))
+    size = found[:, 3]
+    quiet = _quiet(values, flagged, hour)
+    heard = np.zeros((day[-1] + 1, HOURS), dtype=np.bool_)
+    heard[day, hour] = ~np.isnan(values).all(axis=1)
+    # The largest excursion of each day and hour, and of each node and hour.
+    by_day, by_node = np.zeros(heard.shape), np.zeros((values.shape[1], HOURS))
+    np.maximum.at(by_day, (day[start], hour[start]), size)
+    np.maximum.at(by_node, (node, hour[start]), size)
+    known, by_day, by_node = _around(heard), _around(by_day), _around(by_node)
+    near = [_next_to(h) & ~quiet for h in range(HOURS)]
+    sizes = [np.sort(size[part[hour[start]]]) for part in (quiet, *near)]
+    hours = [np.count_nonzero(heard[:, part]) for part in (quiet, *near)]
+    usual = ~quiet[hour[start]]
+    for i in np.flatnonzero(usual):
+        least, h = ALIKE * size[i], hour[start[i]]
+        other = known[:, h].copy()
+        other[day[start[i]]] = False
+        came, asked = np.count_nonzero(by_day[other, h] >= least), np.count_nonzero(other)
+        calm, busy = (
+            (len(sizes[k]) - np.searchsorted(sizes[k], least)) / max(hours[k], 1)
+            for k in (0, h + 1)
+        )
+        usual[i] = (
+            came > 0
+            and bdtrc(came - 1, asked, 0.5) <= CHANCE
+            and np.count_nonzero(by_node[:, h] >= least) >= NODES
+            and calm <= SELDOM * busy
+        )
+    for n, a, b in zip(node[usual], start[usual], stop[usual], strict=True):
+        out[a:b, n] = flagged[a:b, n]
+    return out
+
+
+def _excursions(values: Array, flagged: Mask) -> Array:
+    """Node, first slot, one past the last, and the smaller of the jumps out and back."""
+    found = []
+    for n in np.flatnonzero(flagged.any(axis=0)):
+        at = np.flatnonzero(~np.isnan(values[:, n]))
+        jump = np.abs(np.diff(values[at, n], prepend=np.inf, append=np.inf))
+        for a, b in zip(*stretches(flagged[at, n]), strict=True):
+            size = min(jump[a], jump[b])
+            found.append((n, at[a], at[b - 1] + 1, size if np.isfinite(size) else 0.0))
+    return np.array(found)
+
+
+def _quiet(values: Array, flagged: Mask, hour: Array) -> Mask:
+    """The third of the hours in which nodes move least, what was flagged left out."""
+    move = np.abs(np.diff(np.where(flagged, np.nan, values), axis=0, prepend=np.nan))
+    known = ~np.isnan(move)
+    move = np.where(known, move, 0.0)
+    usual = move.sum(axis=0) / np.maximum(known.sum(axis=0), 1)
+    total, count = np.zeros(HOURS), np.zeros(HOURS)
+    np.add.at(total, hour, (move / np.where(usual > 0, usual, 1.0)).sum(axis=1))
+    np.add.at(count, hour, known.sum(axis=1))
+    mean = np.where(count > 0, total / np.maximum(count, 1), np.inf)
+    order = np.argsort(mean, kind="stable")
+    out = np.zeros(HOURS, dtype=np.bool_)
+    out[order[: round(QUIET * HOURS)]] = True
+    return out
+
+
+def _next_to(hour: int) -> Mask:
+    """An hour and those before and after it."""
+    return np.asarray(np.isin(np.arange(HOURS), np.arange(hour - 1, hour + 2) % HOURS))
+
+
+def _around(by_hour: Array) -> Array:
+    """The largest of each hour and those next to it, round the clock."""
+    sides = np.roll(by_hour, 1, axis=1), np.roll(by_hour, -1, axis=1)
+    return np.asarray(np.maximum(by_hour, np.maximum(*sides)))
