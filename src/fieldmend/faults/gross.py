@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from fieldmend.faults import history
+from fieldmend.faults import history, unrest
 from fieldmend.faults.implied import implied
+from fieldmend.faults.labels import Context
 from fieldmend.faults.stretches import Array, Mask, joined, per_node, stretches
 from fieldmend.quantities import Quantity
 
@@ -59,12 +60,10 @@ def stuck(values: Array) -> Mask:
     return per_node(values, None, test)
 
 
-def noisy(values: Array) -> Mask:
+def noisy(values: Array, context: Context) -> Mask:
     """Stretches far rougher than the node's rougher times."""
-    rough = [history.roughness(column[~np.isnan(column)]) for column in values.T]
-    usual = np.array([history.usual_roughness(r) for r in rough])
-    floor = 0.2 * float(np.median(usual))
-    return per_node(values, None, lambda n, v, _: history.noisy(v, max(usual[n], floor)))
+    usual = unrest.usual(values, context)
+    return per_node(values, None, lambda n, v, _: history.noisy(v, usual[n]))
 
 
 def flat(values: Array, left_out: Mask) -> Mask:

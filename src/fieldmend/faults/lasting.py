@@ -121,7 +121,7 @@ def search(X: Any, context: Context | None = None) -> Search:
         gross |= stuck(values) & ~full
         gross |= flat(values, gross) & ~full
     if tests.noisy:
-        gross |= noisy(values)
+        gross |= noisy(values, context)
     # Only of what is known to be linear: smoke and light do such things.
     if tests.drift and context.quantity.kind is Kind.LINEAR and context.quantity.what:
         far = unreal(values, gross)

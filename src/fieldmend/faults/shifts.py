@@ -1,0 +1,181 @@
+"""The stretch in which each node lies farthest from the rest of its record, and who stands out.
+
+A fault that lasts for half of a record is half of what the node's own spread is made of, so no
+test that measures a node by itself can see it. Here nodes are held against each other: each has a
+stretch in which it lies farthest from the rest of its record, and a few have gone much farther
+than such things go in this network. Whatever is told in blocks of time can be asked so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+
+from fieldmend.faults.events import DAY
+from fieldmend.faults.labels import Context
+from fieldmend.faults.stretches import Array, Mask, node_medians
+
+# With fewer nodes nobody can say what is usual; nor with fewer blocks of time.
+FEWEST_NODES, FEWEST_BLOCKS = 6, 8
+# Two days do not tell how far nodes wander from one day to the next. What has no times is taken
+# for so many.
+FEWEST_DAYS = 4
+# Blocks of time, at the most; readings that a block needs.
+BLOCKS, HEARD = 48, 3
+# Share of its blocks that have to be left to say where a node belongs.
+AT_HOME = 1 / 3
+# How clear what lasts has to be: six of the node's own block spreads in nine blocks.
+CLEAR = 18.0
+# By what nodes differ in a logarithm though all be well: the least; and what is assumed beforehand,
+# with the weight of so many nodes, for half of a small network says little.
+LEAST, ASSUMED, WEIGHT = 1 / 3, 0.5, 5
+# As many others on the same way at the same time make it no fault of one.
+OTHERS = 2
+
+
+@dataclass(frozen=True)
+class Blocks:
+    """What each node does in stretches of equal length, blocks × nodes, and where these begin."""
+
+    told: Array
+    edges: Array
+
+    @classmethod
+    def of(cls, values: Array, summary: Callable[[Array], Array] = node_medians) -> Blocks:
+        """A summary of each node's values in each block; NaN where it was hardly heard."""
+        slots = values.shape[0]
+        edges = np.linspace(0, slots, min(BLOCKS, max(1, slots // FEWEST_BLOCKS)) + 1).astype(int)
+        told = []
+        for a, b in pairwise(edges):
+            heard = (~np.isnan(values[a:b])).sum(axis=0) >= HEARD
+            told.append(summary(np.where(heard, values[a:b], np.nan)))
+        return cls(np.array(told), edges)
+
+
+@dataclass(frozen=True)
+class Shift:
+    """A node's stretch of slots, `size` away from its `home` in the rest of the record.
+
+    `spread` is that of its blocks in the rest.
+    """
+
+    node: int
+    inside: slice
+    home: float
+    size: float
+    spread: float
+
+
+@dataclass(frozen=True)
+class _Largest:
+    """Of each node the stretch of blocks in which it lies farthest from the rest of its record.
+
+    `clear` is size over spread times the root of the blocks that speak for it: a front that passes
+    a corner of the network is as large as a fault, but does not last.
+    """
+
+    first: Array
+    stop: Array
+    home: Array
+    size: Array
+    spread: Array
+    clear: Array
+
+
+def outstanding(blocks: Blocks, context: Context) -> list[Shift]:
+    """Nodes that went farther than nodes of this network do, alone, and for a day at least.
+
+    A shift has to be clear of the node's own unrest, and size and clearness together have to stand
+    higher than the highest of as many nodes would, were their logarithms normal. Nothing is said
+    of networks of fewer than six nodes, nor of records of less than four days.
+    """
+    able = np.flatnonzero((~np.isnan(blocks.told)).sum(axis=0) >= FEWEST_BLOCKS)
+    slots = int(blocks.edges[-1])
+    shortest = DAY / context.slot if context.slot > 0 else slots / FEWEST_DAYS
+    few = able.size < FEWEST_NODES or blocks.edges.size <= FEWEST_BLOCKS
+    if few or slots < FEWEST_DAYS * shortest:
+        return []
+    told = blocks.told[:, able]
+    shift = _largest(told, max(2, int(np.ceil(shortest * told.shape[0] / slots))))
+    far = (shift.clear > CLEAR) & _stands_out(np.abs(shift.size), shift.clear)
+    return [
+        Shift(
+            int(able[i]),
+            slice(int(blocks.edges[shift.first[i]]), int(blocks.edges[shift.stop[i]])),
+            float(shift.home[i]),
+            float(shift.size[i]),
+            float(shift.spread[i]),
+        )
+        for i in map(int, np.flatnonzero(far))
+        if _is_alone(told, shift, i)
+    ]
+
+
+def _largest(told: Array, shortest: int) -> _Largest:
+    """Over all stretches of blocks, the one with the clearest difference in level."""
+    known = ~np.isnan(told)
+    filled = np.where(known, told, 0.0)
+    counts, sums, squares = (
+        np.vstack([np.zeros(told.shape[1]), np.cumsum(part, axis=0)])
+        for part in (known, filled, filled**2)
+    )
+    steps = node_medians(np.abs(np.diff(told, axis=0)))
+    usual = float(np.nanmedian(steps)) if np.isfinite(steps).any() else 0.0
+    nodes = told.shape[1]
+    first, stop = np.zeros(nodes, dtype=int), np.zeros(nodes, dtype=int)
+    home, size, spread, clear = (np.zeros(nodes) for _ in range(4))
+    for a in range(told.shape[0]):
+        for b in range(a + shortest, told.shape[0] + 1):
+            within = counts[b] - counts[a]
+            rest = counts[-1] - within
+            judged = (within >= 2) & (rest >= AT_HOME * counts[-1])
+            level = (sums[b] - sums[a]) / np.maximum(within, 1)
+            others = (sums[-1] - sums[b] + sums[a]) / np.maximum(rest, 1)
+            square = (squares[-1] - squares[b] + squares[a]) / np.maximum(rest, 1) - others**2
+            unrest = np.maximum(np.sqrt(np.maximum(square, 0.0)), usual)
+            speaking = np.sqrt(within * rest / np.maximum(counts[-1], 1))
+            contrast = np.where(
+                judged & (unrest > 0),
+                speaking * np.abs(level - others) / np.where(unrest > 0, unrest, 1),
+                0,
+            )
+            more = contrast > clear
+            first[more], stop[more] = a, b
+            home[more], size[more] = others[more], (level - others)[more]
+            spread[more], clear[more] = unrest[more], contrast[more]
+    return _Largest(first, stop, home, size, spread, clear)
+
+
+def _stands_out(*measures: Array) -> Mask:
+    """Nodes that stand, in the mean of all measures, where the highest of so many hardly would."""
+    if any((sizes > 0).sum() < FEWEST_NODES for sizes in measures):
+        return np.zeros(measures[0].shape, dtype=np.bool_)
+    standing = np.mean([_standing(sizes) for sizes in measures], axis=0)
+    return np.asarray(standing > np.sqrt(2 * np.log(standing.size)) + 0.5, dtype=np.bool_)
+
+
+def _standing(sizes: Array) -> Array:
+    """How many standard deviations of the logarithm a size lies above the median node's.
+
+    By the lower half: faulty nodes are in the upper one.
+    """
+    logs = np.log(np.maximum(sizes, np.finfo(float).tiny))
+    known = logs[sizes > 0]
+    below = np.median(known) - known[known <= np.median(known)]
+    variance = (np.sum(below**2) + WEIGHT * ASSUMED**2) / (below.size + WEIGHT)
+    return np.asarray((logs - np.median(known)) / max(np.sqrt(variance), LEAST))
+
+
+def _is_alone(told: Array, shift: _Largest, i: int) -> bool:
+    """Whether a node moved for all of the stretch, and hardly another over the same blocks.
+
+    A third as far is far enough: seven in ten of the node's blocks, and the witnesses' medians.
+    """
+    within = np.zeros(told.shape[0], dtype=np.bool_)
+    within[shift.first[i] : shift.stop[i]] = True
+    moved = node_medians(told[within]) - node_medians(told[~within])
+    least = np.nanquantile((told[within, i] - shift.home[i]) / shift.size[i], 0.3)
+    return bool(least > 1 / 3 and (moved / shift.size[i] > 1 / 3).sum() - 1 < OTHERS)
