@@ -142,13 +142,27 @@ def test_hidden_readings_reach_no_stage(monkeypatch):
 
     def run(grid, *, options, name="value"):
         out = one_condition(grid, name, options)
-        seen.append((out.estimate, out.flag, out.lower))
+        seen.append((out.estimate, out.lower, out.upper))
         return out
 
     scores = [honest.score(g, "value", options, run) for g in (grid, planted)]
     for one, other in zip(*seen, strict=True):
         np.testing.assert_array_equal(one, other)
     assert scores[1].method.mae > 1000 * scores[0].method.mae
+
+
+def test_the_second_run_estimates_as_the_first_would_but_judges_nothing():
+    X = network()
+    X[50:600:40, 3] += 60.0
+    grid = Grid.of(X)
+    (trial,) = honest.trials(grid, "value", Options())
+    judged = one_condition(trial.grid, "value", Options(holdout=False, everywhere=True))
+    unjudged = one_condition(trial.grid, "value", honest.everywhere(Options()))
+    for side in ("estimate", "lower", "upper"):
+        np.testing.assert_array_equal(getattr(judged, side), getattr(unjudged, side))
+    assert judged.episodes
+    assert not unjudged.episodes
+    assert not honest.everywhere(Options(extrapolate=True)).unjudged
 
 
 def test_the_second_run_is_the_whole_recovery_of_what_is_left():

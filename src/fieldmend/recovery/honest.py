@@ -209,8 +209,13 @@ def _said(trial: Trial, run: Run, options: Options) -> Said:
 
 
 def everywhere(options: Options) -> Options:
-    """The same for a run of which any estimate may be asked, and that is not scored itself."""
-    return replace(options, holdout=False, everywhere=True, max_gap=None, max_width=None)
+    """The same for a run of which any estimate may be asked, nothing else, and not scored itself.
+
+    What an extrapolation may be off by, and what a person decided, is a matter of flags too.
+    """
+    unjudged = not (options.extrapolate or options.decisions.made)
+    asked = replace(options, holdout=False, everywhere=True, unjudged=unjudged)
+    return replace(asked, max_gap=None, max_width=None)
 
 
 def wanted(X: Array, state: Array, options: Options, slot: int) -> Array:

@@ -135,6 +135,10 @@ def recover_window(piece: Piece, setting: Setting) -> WindowResult:
     around = Around(piece.window, setting.known, setting.level, company)
     solved = setting.solver(believed, around)
     seen = ~np.isnan(piece.readings)
+    if setting.options.unjudged:
+        nobody = np.zeros_like(seen)
+        flag = flags(seen, nobody, nobody, given.failed)
+        return WindowResult(solved, flag, np.zeros(seen.shape[1]), ())
     judged = judgeable(seen & ~given.failed, setting.known)
     turn = setting.quantity.period  # an angle is held against the estimate on the nearest turn
     usual = typical_error(solved)

@@ -48,6 +48,7 @@ class Options:
     decisions: Decisions = field(default_factory=Decisions)  # of a person, about episodes
     window: int | None = None  # entries solved together, if not the usual number
     everywhere: bool = False  # leave no estimate out: hidden readings are scored wherever they are
+    unjudged: bool = False  # estimates only: nobody asks which readings are suspect, and why
 
     def __post_init__(self) -> None:
         if self.method not in USABLE:
