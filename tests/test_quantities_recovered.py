@@ -8,9 +8,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import fieldmend as fm
-from fieldmend.quantities import circle, counter
+from fieldmend.quantities import Kind, Quantity, circle, counter
 from fieldmend.quantities.power import PLAIN, POWERS, Power
+from fieldmend.recovery import powers
 from fieldmend.recovery.quantity import at_rest
+from fieldmend.result.options import Options
 
 SLOTS, NODES = 300, 10
 
@@ -55,6 +57,20 @@ def test_powers_come_back(x, p, c):
     there = scale.forward(np.array([x, -x]))
     assert there[0] == -there[1]
     np.testing.assert_allclose(scale.back(there), [x, -x], rtol=1e-6, atol=1e-6 * c)
+
+
+@pytest.mark.parametrize("power", [1, 2])
+def test_the_power_is_chosen_that_makes_a_quantity_linear(power):
+    rng = np.random.default_rng(power)
+    course = np.cumsum(rng.normal(size=(3, 400)), axis=1)
+    course -= course.mean(axis=1, keepdims=True)
+    course /= course.std(axis=1, keepdims=True)
+    Z = 3 + 0.6 * (rng.normal(size=(20, 3)) @ course).T + rng.normal(scale=0.15, size=(400, 20))
+    X = np.clip(Z, 0, None) ** power
+    X[rng.random(X.shape) < 0.15] = np.nan
+    found, words = powers.chosen(X, Quantity(Kind.POSITIVE, low=0.0), Options())
+    assert found.name == {1: PLAIN.name, 2: "square roots"}[power]
+    assert words.startswith("solved as read" if power == 1 else "solved on square roots")
 
 
 def test_powers_keep_order_and_follow_units():

@@ -22,6 +22,7 @@ from fieldmend.field.model import (
     start_field,
     update_factors,
 )
+from fieldmend.field.outages import silent_slots, usual_company
 from fieldmend.field.paying import paying
 from fieldmend.field.routine import Routine
 from fieldmend.field.screens import DistanceScreen, JumpScreen, Screen
@@ -30,7 +31,10 @@ from fieldmend.field.trials import Trial, forgetful, judged, refitted
 
 _RANKS = (2, 6, 12)
 _HIDDEN = 0.1  # share of the readings hidden for the choice of the start
-_HOLDOUTS, _SHARE = 4, 0.15  # for the intervals: so often so many are hidden
+_HOLDOUTS, _SHARE = 4, 0.15  # for the intervals: so often so many are hidden,
+_ENOUGH = (
+    20_000  # or as often as hides this many, at least twice; not where the network fell silent
+)
 _BETTER = 0.97  # the other start has to lower the error on hidden readings by this factor
 
 
@@ -141,7 +145,7 @@ def _trials(
 ) -> list[Trial]:
     """Hold-outs with the nodes' parts as they stay: errors and standard deviations fit together."""
     out = []
-    for _ in range(_HOLDOUTS):
+    for _ in range(_holdouts(clean)):
         hidden = draw_hidden(clean.used, ~clean.used, _SHARE, rng)
         rest = clean.using(clean.used & ~hidden)
         again = refitted(field, clean, rest, rng)
@@ -149,6 +153,17 @@ def _trials(
         out.append(judged(again, rest, clean, hidden, looks=looks, routine=usual))
         tell(field.rank)
     return out
+
+
+def _holdouts(clean: Data) -> int:
+    """How often to hide readings: of a large record twice tells as much as four times.
+
+    Outages of the network are few in any record, and each hold-out copies few of them.
+    """
+    if silent_slots(clean.used, usual_company(clean.used)).any():
+        return _HOLDOUTS
+    often = np.ceil(_ENOUGH / max(_SHARE * clean.used.sum(), 1.0))
+    return int(np.clip(often, 2, _HOLDOUTS))
 
 
 def silences(fitted: Fit, seed: int) -> Trial:

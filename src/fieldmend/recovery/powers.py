@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
 
-from fieldmend.decomposition import ConvergenceWarning, decompose
 from fieldmend.field.holdout import Holdout
+from fieldmend.field.quick import tried_quickly
 from fieldmend.grid import Array
 from fieldmend.quantities import Kind, Quantity
 from fieldmend.quantities.power import PLAIN, POWERS, Power
@@ -80,16 +78,9 @@ def _part(X: Array, quantity: Quantity) -> Array | None:
 
 def _hidden(X: Array, scale: Scale, options: Options) -> Holdout | None:
     """Hidden readings and what became of them on a scale, one of each, in order."""
-    extra: dict[str, Any] = {"level": options.level, "period": options.period or None}
-    extra["faults"] = False
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        out = decompose(scale.forward(X), method=options.method, seed=options.seed, **extra)
-    if out.holdout is None:
-        return None
-    found = scale.back_of(out.holdout)
-    _, first = np.unique(found.rows * X.shape[1] + found.columns, return_index=True)
-    return _some(found, first)
+    Y = scale.forward(X)
+    found = tried_quickly(Y, np.isfinite(Y), level=options.level, seed=options.seed)
+    return None if found is None else scale.back_of(found)
 
 
 def _some(found: Holdout, which: Array) -> Holdout:
