@@ -5,7 +5,7 @@ import pytest
 
 import fieldmend as fm
 from fieldmend.field.chains import NodeModel
-from fieldmend.field.flags import NEVER, Rule, Segments, first_channels
+from fieldmend.field.flags import NEVER, Rule, Segments, _moved, first_channels
 from fieldmend.field.jumps import Readings
 from fieldmend.field.model import Data, Field
 from fieldmend.field.paying import _gains, _needed
@@ -50,6 +50,26 @@ def test_a_spike_misleads_its_neighbours_and_a_peak_does_not():
 )
 def test_the_evidence_that_flags_need(score, gain, needed):
     assert _needed(np.array(score, dtype=float), np.array(gain, dtype=float)) == needed
+
+
+def test_weak_evidence_counts_where_as_much_is_strong():
+    ones = np.ones(4)
+    assert _needed(np.array([9.0, 1, 1, 1]), ones, 3.0) == 3.0  # most of them are weak
+    assert _needed(np.array([9.0, 8, 1, 1]), ones, 3.0) == 0.0
+    assert _needed(ones, ones, 3.0) == 3.0  # none is strong
+
+
+def test_a_real_event_of_few_nodes_that_moves_is_no_fault():
+    """A door opens and the room cools, step by step: of five rooms nobody else can vouch for it."""
+    values = np.concatenate(
+        [np.zeros(20), -1 - 0.5 * np.arange(9.0), -2 * np.ones(1), np.zeros(20)]
+    )
+    used = np.ones((1, len(values)), dtype=bool)
+    at = Readings.where(used, np.arange(len(values)))
+    start, length = np.array([20]), np.array([10])
+    assert _moved(values, at, start, length).all()
+    stays = np.where(values != 0, -3.0, 0.0)
+    assert not _moved(stays, at, start, length).any()
 
 
 def test_a_rule_that_needs_more_evidence_flags_less():

@@ -26,6 +26,9 @@ _PER_READING = 0.1
 _ODD = 2.0  # a jump this much less likely than none is a candidate
 _RATES = (0.01, 0.001)  # of single false readings and of longer segments, to start from
 _ROUNDS = 3
+COMPANY = 6  # nodes: with fewer, what one reads alone may as well be so
+_MOVED = 4, 2.0  # a segment of so many readings that goes so many times as far as it jumped
+_MOVING = 5.0  # more evidence is wanted of such
 NEVER = 1e9  # evidence that nothing has
 
 
@@ -54,7 +57,12 @@ class Rule:
         at = Readings.where(used, slots)
         start, length, score = _View(channels, used, at, self.laws).segments(self.rates)
         kept = score > np.where(length == 1, *self.more)
-        return Segments(at, start[kept], length[kept], score[kept])
+        start, length, score = start[kept], length[kept], score[kept]
+        if len(used) < COMPANY:
+            moved = [_moved(c.values[used], at, start, length) for c in channels]
+            kept = ~np.any(moved, axis=0) | (score > _MOVING)
+            start, length, score = start[kept], length[kept], score[kept]
+        return Segments(at, start, length, score)
 
 
 @dataclass(frozen=True)
@@ -249,6 +257,25 @@ def _chosen(start: Index, length: Index, score: Array) -> tuple[Index, Index, Ar
             i -= 1
     kept = np.array(chosen[::-1], dtype=np.intp)
     return start[kept], length[kept], score[kept]
+
+
+def _moved(values: Array, at: Readings, start: Index, length: Index) -> Mask:
+    """Segments that went further than they jumped: a door that opens, rather than a fault.
+
+    Most of what is false jumps to where it stays and jumps back from there. A drift moves, too, but
+    that it is one, only company can tell.
+    """
+    out, inner = np.zeros(len(start), dtype=np.bool_), at.inner
+    fewest, further = _MOVED
+    for k in np.flatnonzero(length >= fewest).tolist():
+        first, after = int(start[k]), int(start[k] + length[k])
+        sides = [
+            values[i] for i, there in ((first - 1, inner[first]), (after, inner[after])) if there
+        ]
+        off = np.abs(values[first:after] - np.linspace(sides[0], sides[-1], int(length[k])))
+        ends = [d for d, there in ((off[0], inner[first]), (off[-1], inner[after])) if there]
+        out[k] = off.max() > further * min(ends)
+    return out
 
 
 def _outside(start: Index, length: Index, count: int) -> Mask:

@@ -3,7 +3,9 @@
 A false reading misleads the estimate of its neighbours; a real peak, however sudden, is what they
 rise to. So the readings just before and just after each flagged segment are hidden, and estimated
 twice from the node's other readings and the common field: as if the segment were real, and without
-it. Flags with little evidence behind them are kept only if leaving them out pays on the whole.
+it. Flags with little evidence behind them are kept only if leaving them out pays on the whole;
+those of single readings (and of few nodes) also only if as many have more: where there are spikes,
+most are plain to see.
 """
 
 from __future__ import annotations
@@ -14,9 +16,10 @@ import numpy as np
 
 from fieldmend.core.prox import Array, Mask
 from fieldmend.field.chains import Chains
-from fieldmend.field.flags import NEVER, Channel, Rule, Segments
+from fieldmend.field.flags import COMPANY, NEVER, Channel, Rule, Segments
 from fieldmend.field.model import Data, Field
 
+_PLAIN = 3.0, 2.0  # strong evidence, of single readings (49 in 50 of injected ones) and of longer
 _FAR = 4.0  # times the nineteenth twentieth: an error beyond counts as this large
 
 
@@ -29,9 +32,10 @@ def paying(
     if not false.any():
         return false, rule
     gain = _gains(found, false, data, field)
-    more = list(rule.more)
+    more, few = list(rule.more), len(data.used) < COMPANY
     for k, own in enumerate((found.length == 1, found.length > 1)):
-        more[k] += _needed(found.score[own], gain[own])
+        strong = _PLAIN[k] if k == 0 or few else 0.0
+        more[k] += _needed(found.score[own], gain[own], strong)
     rule = replace(rule, more=(more[0], more[1]))
     return rule.segments(channels, data.used, data.slots).mask(data.used), rule
 
@@ -65,10 +69,16 @@ def _errors(rest: Data, data: Data, field: Field) -> Array:
     return out
 
 
-def _needed(score: Array, gain: Array) -> float:
-    """How much more evidence leaves the segments that pay most, all together."""
+def _needed(score: Array, gain: Array, strong: float = 0.0) -> float:
+    """How much more evidence leaves the segments that pay most, all together.
+
+    Weak evidence counts only if as many segments have `strong` evidence.
+    """
     if not len(score):
         return 0.0
+    plain = score > strong
+    if 2 * plain.sum() < len(plain):
+        return max(strong, _needed(score[plain], gain[plain]))
     order = np.argsort(-score, kind="stable")
     total = np.cumsum(gain[order])
     best = int(np.argmax(total))
