@@ -262,7 +262,7 @@ def _beginning(like: Path | None, model: Path | None, slot: str, level: float) -
     mine = {name: X for name, X in grid.values.items() if name in fitted.conditions}
     return {
         "model": fitted,
-        "companions": Companions.fit(replace(grid, values=mine)),
+        "companions": Companions.fit(replace(grid, values=mine), fitted),
         "places": dict(grid.places or {}),
         "units": dict(grid.units),
     }

@@ -212,8 +212,8 @@ class FieldModel(Parts):
 
         The past alone is used, so the estimate is what can be known at the end of the slot; a
         batch (`apply`) on a window that ends some slots later is closer. Readings that are far
-        from what the others and the past expect move nothing; if a node stays there for six
-        readings, it is believed again. O(N·r²).
+        from what the others and the past expect move nothing; a node that stays there is
+        believed again: at its next reading, if off by far after six. O(N·r²).
 
         Parameters
         ----------

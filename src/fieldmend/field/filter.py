@@ -24,7 +24,8 @@ from fieldmend.field.model import Field
 GATE = 6.0  # scores beyond this move nothing, where no replay has said better
 _PASSES = 3  # of reweighting, where a slot has a reading beyond the gate
 _HUBER = 2.0  # scores from which on a reading counts less while the false ones are looked for
-_STEP = 6  # readings in a row, off by the same, that are a step and no error
+_STEP, _FAR_STEP = 2, 6  # readings in a row, off by the same, that are a step and no error
+_FAR = 4.0  # times the gate: from there on a step has to last for longer to be one
 
 
 @dataclass(frozen=True)
@@ -97,19 +98,22 @@ def predict(field: Field, now: Belief) -> Belief:
     )
 
 
-def hear(field: Field, now: Belief, y: Array, seen: Mask, gate: float) -> tuple[Belief, Heard]:
+def hear(
+    field: Field, now: Belief, y: Array, seen: Mask, gate: float | Array
+) -> tuple[Belief, Heard]:
     """The readings of the slot: exact, but for readings whose score is beyond the gate.
 
-    Those move nothing. A node whose readings stay off by the same is believed again after six of
-    them: something has changed for good, and its level with it.
+    Those move nothing. A false reading is followed by true ones: a node whose next reading is off
+    by the same is believed, something has changed for good, and its level with it. Where it is off
+    by far, that takes six of them. One gate for all nodes, or one each.
     """
-    now = _stepped(field, now, y, seen)
+    now = _stepped(field, now, y, seen, gate)
     off = np.where(seen, y - now.expected(field), 0.0)
     slot = _Slot(now.covariance, field.loadings + now.tie, now.spread + field.nodes.noise, off)
     believed = seen
     found = slot.updated(seen / slot.noise)
     score = slot.scores(found, believed)
-    if seen.any() and np.nanmax(np.where(seen, score, 0.0)) > gate:
+    if (np.where(seen, score, 0.0) > gate).any():
         believed = slot.consensus(seen, gate)
         for _ in range(_PASSES):
             found = slot.updated(believed / slot.noise)
@@ -122,13 +126,14 @@ def hear(field: Field, now: Belief, y: Array, seen: Mask, gate: float) -> tuple[
     return _after(now, slot, found, _Which(seen, believed)), told
 
 
-def _stepped(field: Field, now: Belief, y: Array, seen: Mask) -> Belief:
+def _stepped(field: Field, now: Belief, y: Array, seen: Mask, gate: float | Array) -> Belief:
     """Nodes that have been off by the same for long get another level, their own part afresh."""
     step = seen & (now.doubted >= _STEP - 1)
     if not step.any():
         return now
-    off = y - now.expected(field)
-    step &= _same(now, off, now.spread + field.nodes.noise)
+    off, noise = y - now.expected(field), now.spread + field.nodes.noise
+    far = np.abs(off) > _FAR * gate * np.sqrt(noise)
+    step &= _same(now, off, noise) & ((now.doubted >= _FAR_STEP - 1) | ~far)
     return replace(
         now,
         own=np.where(step, 0.0, now.own),
@@ -178,7 +183,7 @@ class _Slot:
         out: Array = np.abs(found.rest) / np.sqrt(variance)
         return out
 
-    def consensus(self, seen: Mask, gate: float) -> Mask:
+    def consensus(self, seen: Mask, gate: float | Array) -> Mask:
         """The readings that agree: found with less weight for those far off."""
         weight = seen / self.noise
         found = self.updated(weight)

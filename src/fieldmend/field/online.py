@@ -50,13 +50,19 @@ def start(part: FittedField, slot: int | None = None) -> State:
     return State(Belief.start(part.field), part.fitted_on.rows if slot is None else slot)
 
 
-def step(part: FittedField, state: State, y: Array, observed: Mask) -> tuple[State, Now]:
-    """One slot: its readings, nodes as in the fit. O(N·r²)."""
+def step(
+    part: FittedField, state: State, y: Array, observed: Mask, gate: Array | None = None
+) -> tuple[State, Now]:
+    """One slot: its readings, nodes as in the fit. O(N·r²).
+
+    `gate`: one for each node, where more is known of its reading than the filter knows.
+    """
     view = part.view
     record = Record.of(y[None, :], observed[None, :], view, first=state.slot)
     data = record.data(np.zeros(1, np.intp))
     live = part.live or _unreplayed(part.level)
-    belief, heard = _advanced(part, state.belief, data, live.gate)
+    beyond = live.gate if gate is None else gate[view.order]
+    belief, heard = _advanced(part, state.belief, data, beyond)
     back = np.argsort(view.order)
     half = view.sign * np.sqrt(heard.variance) * live.calibration.at(belief.since)
     usual = 0.0 if view.course is None else view.course.at(data.slots)[:, 0]
@@ -76,7 +82,9 @@ def step(part: FittedField, state: State, y: Array, observed: Mask) -> tuple[Sta
     return State(belief, state.slot + 1), now
 
 
-def _advanced(part: FittedField, belief: Belief, data: Data, gate: float) -> tuple[Belief, Heard]:
+def _advanced(
+    part: FittedField, belief: Belief, data: Data, gate: float | Array
+) -> tuple[Belief, Heard]:
     field = part.field
     y, seen = data.readings[:, 0], data.used[:, 0]
     return hear(field, predict(field, belief), y, seen, gate)
@@ -114,17 +122,46 @@ def replay(part: FittedField, X: Array, observed: Mask, *, first: int = 0) -> Li
     return Live(calibrate(z, since, run, part.level), _gate(np.concatenate(odd)))
 
 
-def _gate(scores: Array) -> float:
+@dataclass(frozen=True)
+class Scored:
+    """A record as the filter followed it, slots × nodes in the order of the readings."""
+
+    score: Array  # signed: above what was expected, or below; NaN without a reading
+    good: Mask  # readings that the batch screen does not call false
+
+
+def scored(part: FittedField, X: Array, observed: Mask, *, first: int = 0) -> Scored:
+    """How odd each reading of a record's newest slots was when it came."""
+    rows = slice(max(0, len(X) - _SLOTS), len(X))
+    record = Record.of(X[rows], observed[rows], part.view, first=first + rows.start)
+    data = record.data(np.arange(len(record.X), dtype=np.intp))
+    gate = (part.live or _unreplayed(part.level)).gate
+    belief, out = Belief.start(part.field), np.full(data.used.shape, np.nan)
+    for t in range(len(record.X)):
+        one = Data(data.readings[:, [t]], data.used[:, [t]], data.slots[[t]])
+        belief, heard = _advanced(part, belief, one, gate)
+        side = np.sign(data.readings[:, t] - heard.expected) * part.view.sign
+        out[:, t] = heard.score * side
+    back = np.argsort(part.view.order)
+    return Scored(out[back].T, part.window(data)[1].used[back].T)
+
+
+def rare(scores: Array, *, sure: float = 0.0) -> float:
     """The score that one reading in ten thousand passes.
 
-    Where fewer than that are there to be counted, it comes from how the largest hundredth thins
-    out, taken for a power law (Hill): one false reading among them must not decide.
+    From how the largest hundredth thins out, taken for a power law (Hill): one false reading among
+    them must not decide. k of them tell its slope to a part of 1/√k; `sure`: so many of these more.
     """
     if scores.size < _FEW:
         return GATE
+    tail = np.sort(scores)[-max(scores.size // 100, 5) :]
+    slope = float(np.log(tail / tail[0]).mean()) * (1.0 + sure / np.sqrt(len(tail)))
+    # Where they thin out that slowly, nothing far beyond what was seen is taken for true.
+    return min(float(tail[0] * (len(tail) / scores.size / _RARE) ** slope), 1.1 * float(tail[-1]))
+
+
+def _gate(scores: Array) -> float:
+    """The score that one reading in ten thousand passes: counted, where there are so many."""
     if scores.size >= 1.0 / _RARE:
         return max(_LEAST_GATE, float(np.quantile(scores, 1.0 - _RARE, method="higher")))
-    tail = np.sort(scores)[-max(scores.size // 100, 5) :]
-    slope = float(np.log(tail / tail[0]).mean())
-    rare = tail[0] * (len(tail) / scores.size / _RARE) ** slope
-    return max(_LEAST_GATE, float(min(rare, 1.1 * tail[-1])))
+    return max(_LEAST_GATE, rare(scores))

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 
+from fieldmend.core.prox import Mask
 from fieldmend.field.fieldmodel import FieldModel
-from fieldmend.field.online import Now, start, step
+from fieldmend.field.online import Now, State, start, step
 from fieldmend.flags import Flag
 from fieldmend.grid import Array, Grid
+from fieldmend.live.witnesses import Witness
 from fieldmend.recovery.judging import outside
 
 Limits = dict[str, tuple[float, float]]
@@ -40,14 +42,18 @@ class Follower:
         None while there is none: readings pass with flag 2.
     limits
         Condition → lowest and highest possible value.
+    witnesses
+        Condition → who is heard for its odd readings.
     """
 
     model: FieldModel | None = None
     limits: Limits = field(default_factory=dict)
     name: str = ""
-    states: dict[str, Any] = field(default_factory=dict)
+    states: dict[str, State] = field(default_factory=dict)
     stop: int = 0
     told: dict[str, Now] = field(default_factory=dict)
+    odd: dict[str, Mask] = field(default_factory=dict)  # as `told`: odd, whoever speaks for it
+    witnesses: Mapping[str, Witness] = field(default_factory=dict)
     nodes: tuple[str, ...] = ()
     _columns: Array = field(default_factory=lambda: np.zeros(0, np.intp))
 
@@ -68,12 +74,22 @@ class Follower:
         self.stop = time + slot
         self._match(nodes)
         known = () if self.model is None else self.model.conditions
-        out = {}
-        self.told = {}
         nothing = np.full(len(nodes), np.nan)
-        for name in [*readings, *(one for one in known if one not in readings)]:
-            out[name] = self._one(name, readings.get(name, nothing), time, slot)
-        return out
+        every = {
+            name: readings.get(name, nothing)
+            for name in [*readings, *(one for one in known if one not in readings)]
+        }
+        failed = {name: outside(y, self.limits.get(name)) for name, y in every.items()}
+        rows = {
+            name: np.where(
+                self._columns >= 0, np.where(failed[name], np.nan, y)[self._columns], np.nan
+            )
+            for name, y in every.items()
+            if name in known
+        }
+        self.told, self.odd = {}, {}
+        self._judge({name: self._state(name, time, slot) for name in rows}, rows)
+        return {name: self._said(name, y, failed[name]) for name, y in every.items()}
 
     def _match(self, nodes: tuple[str, ...]) -> None:
         """Where the model's nodes stand among the journal's; −1: nowhere."""
@@ -85,15 +101,13 @@ class Follower:
         place = {name: k for k, name in enumerate(nodes)}
         self._columns = np.array([place.get(name, -1) for name in self.model.nodes], np.intp)
 
-    def _one(self, name: str, y: Array, time: int, slot: int) -> Said:
-        failed = outside(y, self.limits.get(name))
+    def _said(self, name: str, y: Array, failed: Mask) -> Said:
         seen = ~np.isnan(y)
         flag = np.where(seen, np.uint8(Flag.NOT_EVALUATED), np.uint8(0))
         flag[failed] = Flag.FAIL
         estimate, lower, upper = (np.full(len(y), np.nan) for _ in range(3))
-        if self.model is not None and name in self.model.conditions:
-            now = self._step(name, np.where(failed, np.nan, y), time, slot)
-            self.told[name] = now
+        if name in self.told:
+            now = self.told[name]
             mine, at = self._columns >= 0, self._columns[self._columns >= 0]
             estimate[at], lower[at], upper[at] = (
                 part[mine] for part in (now.estimate, now.lower, now.upper)
@@ -104,16 +118,41 @@ class Follower:
             )
         return Said(y, estimate, lower, upper, flag)
 
-    def _step(self, name: str, y: Array, time: int, slot: int) -> Now:
+    def _state(self, name: str, time: int, slot: int) -> State:
         assert self.model is not None
-        part = self.model[name]
         if name not in self.states:
+            part = self.model[name]
             first = part.fitted_on.first
             number = None if first is None else round((time - first) / slot)
             self.states[name] = start(part, number)
-        row = np.where(self._columns >= 0, y[self._columns], np.nan)
-        self.states[name], now = step(part, self.states[name], row, np.isfinite(row))
-        return now
+        return self.states[name]
+
+    def _judge(self, before: dict[str, State], rows: dict[str, Array]) -> None:
+        """All conditions a slot further: readings that are odd, and alone with it, move nothing."""
+        assert self.model is not None or not rows
+        gates, signed = {}, {}
+        for name, row in rows.items():
+            witness = self.witnesses.get(name)
+            if witness is not None:
+                gates[name] = witness.gates(rows.get(witness.other, np.full(len(row), np.nan)))
+            self._step(name, before[name], row, gates.get(name))
+            signed[name] = self.told[name].score * np.sign(row - self.told[name].expected)
+        for name, row in rows.items():
+            witness, doubted = self.witnesses.get(name), self.odd[name]
+            if witness is None or not doubted.any():
+                continue
+            left = witness.left(signed[name], signed.get(witness.other, np.zeros(len(row))))
+            alone = doubted & (left > gates[name])
+            self.odd[name] = doubted & (self.told[name].score > witness.alone)
+            if (doubted & ~alone).any():
+                self._step(name, before[name], row, np.where(alone, gates[name], np.inf))
+
+    def _step(self, name: str, before: State, row: Array, gate: Array | None) -> None:
+        assert self.model is not None
+        seen = np.isfinite(row)
+        self.states[name], now = step(self.model[name], before, row, seen, gate)
+        self.told[name] = now
+        self.odd.setdefault(name, seen & ~now.believed)
 
     def spread(self, values: Array, nodes: int) -> Array:
         """The model's nodes among the journal's: NaN at the others."""

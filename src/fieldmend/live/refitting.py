@@ -22,6 +22,7 @@ from fieldmend.live.companions import Companions
 from fieldmend.live.journal import read_only
 from fieldmend.live.modelling import WORSE, companions_file
 from fieldmend.live.recent import means
+from fieldmend.live.witnesses import matched
 from fieldmend.recovery import recover
 
 HIDDEN = 0.3
@@ -66,7 +67,7 @@ def fitted(grid: Grid, level: float, limits: dict[str, tuple[float, float]]) -> 
 
 def replay_error(model: FieldModel, grid: Grid) -> float | None:
     """The filter's error at hidden readings over that of the last value; None if too few."""
-    grid = _matched(model, grid)
+    grid = matched(model, grid)
     ratios = []
     for name, X in grid.values.items():
         if name not in model.conditions:
@@ -95,15 +96,6 @@ def _errors(part: Any, X: Array, shown: Mask, hidden: Mask, first: int) -> tuple
     return np.concatenate(ours), np.concatenate(naive)
 
 
-def _matched(model: FieldModel, grid: Grid) -> Grid:
-    mine = {name: X for name, X in grid.values.items() if name in model.conditions}
-    out: Grid = model.align(replace(grid, values=mine), new_nodes="own")
-    known = len(model.nodes)
-    return replace(
-        out, nodes=model.nodes, values={name: X[:, :known] for name, X in out.values.items()}
-    )
-
-
 def refit(order: dict[str, Any]) -> dict[str, Any]:
     """Fit, compare, write; what came of it."""
     grid = past(order["folder"], order["first"], order["stop"], order["slot"])
@@ -126,7 +118,7 @@ def refit(order: dict[str, Any]) -> dict[str, Any]:
         why = f"on the newest readings its error is {error / its:.2f} times that of the one in use"
         return {**found, "taken": False, "why": why}
     # The intervals and the gate come from the newest part, which it has not seen.
-    model.replayed(_matched(model, day)).save(order["out"])
+    model.replayed(matched(model, day)).save(order["out"])
     _save_companions(grid, model, order["out"])
     said = "" if its is None else f", its error {error / its:.2f} of the old one's"
     return {**found, "taken": True, "why": f"fitted to {len(before.times)} slots{said}"}
@@ -134,7 +126,7 @@ def refit(order: dict[str, Any]) -> dict[str, Any]:
 
 def _save_companions(grid: Grid, model: FieldModel, out: str) -> None:
     mine = {name: X for name, X in grid.values.items() if name in model.conditions}
-    Companions.fit(replace(grid, values=mine)).save(companions_file(Path(out)))
+    Companions.fit(replace(grid, values=mine), model).save(companions_file(Path(out)))
 
 
 def _parts(grid: Grid, newest: int) -> tuple[Grid, Grid]:

@@ -99,7 +99,12 @@ class Station:
         self.follower.replay(grid)
 
     def _take(self, model: FieldModel | None) -> None:
-        self.follower = Follower(model, self.settings.limits, name=self.models.name)
+        self.follower = Follower(
+            model,
+            self.settings.limits,
+            name=self.models.name,
+            witnesses=self.models.companions.witnesses,
+        )
         self.drifts = Drifts(self.models.companions)
         if model is not None:
             with self.journal.writing() as connection:

@@ -93,7 +93,7 @@ class Together:
         for name, one in said.items():
             if name not in follower.told or name not in ids:
                 continue
-            off = np.isin(one.flag, BAD)
+            off = np.isin(one.flag, BAD) | (follower.spread(follower.odd[name], len(one.flag)) > 0)
             off[[k - 1 for k in aside if k <= len(off)]] = False
             before = self.before.get(name, np.zeros(0, np.bool_))
             both = off.copy()

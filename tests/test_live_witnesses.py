@@ -1,0 +1,115 @@
+"""Odd readings when a slot is over: alone, they are false; with witnesses, something happened."""
+
+import numpy as np
+import pytest
+
+import fieldmend as fm
+from fieldmend.flags import Flag
+from fieldmend.live import witnesses
+from fieldmend.live.companions import Companions, Implied
+from fieldmend.live.following import Follower
+from fieldmend.live.witnesses import Witness
+
+SLOTS, NODES, FITTED = 420, 16, 360
+NAMES = tuple(f"m{k}" for k in range(NODES))
+
+
+def places(seed):
+    """Rooms: a common course, and rooms where somebody opens a window now and then."""
+    rng = np.random.default_rng(seed)
+    common = np.cumsum(rng.normal(0, 0.1, (SLOTS, 2)), axis=0) @ rng.normal(1, 0.3, (2, NODES))
+    opened = (rng.random((SLOTS, NODES)) < 0.01) * rng.normal(0, 0.6, (SLOTS, NODES))
+    own = np.zeros((SLOTS, NODES))
+    for t in range(1, SLOTS):
+        own[t] = 0.8 * own[t - 1] + opened[t]
+    own[FITTED:] *= 0.02  # quiet days to test in
+    noise = rng.normal(0, 0.05, (2, SLOTS, NODES))
+    return {"t": 20 + common + own + noise[0], "rh": 50 - 2 * common - 3 * own + 2 * noise[1]}
+
+
+@pytest.fixture(scope="module")
+def followed():
+    values = places(1)
+    past = fm.Grid(
+        {name: X[:FITTED] for name, X in values.items()},
+        NAMES,
+        300_000_000 * np.arange(FITTED, dtype=np.int64),
+        300_000_000,
+    )
+    model = fm.FieldModel.fit(past)
+    return model, witnesses.fit(model, past), values
+
+
+def flags(followed, changed, row, *, heard=True):
+    """Flags of the temperature at one slot, after some slots that are as they were."""
+    model, found, values = followed
+    follower = Follower(model, witnesses=found if heard else {})
+    for t in range(FITTED, row + 1):
+        readings = {name: X[t].copy() for name, X in values.items()}
+        if t == row:
+            for name, node, off in changed:
+                readings[name][node] += off
+        said = follower.follow(readings, NAMES, 300_000_000 * t, 300_000_000)
+    return said["t"].flag, follower
+
+
+def test_the_past_says_who_is_heard_and_the_gate_falls(followed):
+    _, found, _ = followed
+    assert (found["t"].other, found["t"].side) == ("rh", -1.0)
+    assert found["t"].gate < 0.8 * found["t"].alone
+
+
+@pytest.mark.parametrize("node", [2, 9])
+def test_a_reading_that_is_odd_alone_is_false(followed, node):
+    flag, _ = flags(followed, [("t", node, 1.5)], FITTED + 20)
+    assert np.flatnonzero(flag == Flag.SUSPECT).tolist() == [node]
+    without, _ = flags(followed, [("t", node, 1.5)], FITTED + 20, heard=False)
+    assert without[node] == Flag.PASS  # as odd as an open window
+
+
+def test_its_other_condition_speaks_for_it(followed):
+    flag, follower = flags(followed, [("t", 4, 4.0), ("rh", 4, -12.0)], FITTED + 20)
+    assert (flag == Flag.PASS).all()
+    assert follower.told["t"].estimate[4] > followed[2]["t"][FITTED + 20, 4] + 1.0
+    wrong, _ = flags(followed, [("t", 4, 4.0), ("rh", 4, 12.0)], FITTED + 20)
+    assert wrong[4] == Flag.SUSPECT  # warmer is not wetter here
+    broken, _ = flags(followed, [("t", 4, 4.0), ("rh", 4, -300.0)], FITTED + 20)
+    assert broken[4] == Flag.SUSPECT  # a packet that is false in both
+
+
+def test_three_that_are_alike_are_an_event(followed):
+    model, found, _ = followed
+    three = [2, *found["t"].near[2][:2].tolist()]
+    flag, follower = flags(followed, [("t", k, 4.0) for k in three], FITTED + 20)
+    assert flag[2] == Flag.PASS
+    assert follower.odd["t"][2]  # no fault, but worth an episode
+    assert witnesses.nearest(model["t"]).shape == (NODES, 10)
+
+
+def test_without_the_other_condition_the_gate_is_the_higher_one():
+    one = Witness(np.zeros((3, 0), np.intp), alone=14.0, gate=6.0, other="rh")
+    assert one.gates(np.array([1.0, np.nan, 2.0])).tolist() == [6.0, 14.0, 6.0]
+    score = np.array([10.0, 10.0, -10.0])
+    assert one.left(score, np.array([9.0, np.nan, 9.0])).tolist() == [1.0, 10.0, 10.0]
+
+
+def test_witnesses_are_in_the_file(followed, tmp_path):
+    _, found, _ = followed
+    Companions(NAMES, {}, found).save(tmp_path / "c.npz")
+    again = Companions.load(tmp_path / "c.npz").witnesses
+    assert again["t"].other == "rh"
+    assert again["rh"].gate == found["rh"].gate
+    np.testing.assert_array_equal(again["t"].near, found["t"].near)
+
+
+def test_many_false_companions_make_nobody_false():
+    rng = np.random.default_rng(0)
+    weight, which = np.full((20, 6), 1 / 6), np.array([rng.permutation(19)[:6] for _ in range(20)])
+    which += which >= np.arange(20)[:, None]
+    part = Implied(np.zeros(20), which, weight, np.full(20, 2.0))
+    y = rng.normal(0, 0.1, 20)
+    y[[1, 5, 9]] += (8.0, -30.0, 15.0)
+    known = np.arange(20) == 5
+    off = part.soundly(y, known)
+    assert np.flatnonzero(np.abs(off) > 1.0).tolist() == [1, 5, 9]
+    np.testing.assert_allclose(off[[1, 5, 9]], (8.0, -30.0, 15.0), atol=0.5)
