@@ -212,3 +212,53 @@ def test_start_and_end(tmp_path):
     o = read(tmp_path, GOOD, start="2024-01-01 00:10", tz="+01:00").origin
     assert (o.used, o.rejects.totals["outside"]) == (1, 2)
     assert not any("were set aside" in w for w in o.warnings)
+
+
+# Exports as they are
+
+
+def stamped(rows=6):
+    return [f"2024-01-01 0{h}:00:00" for h in range(rows)]
+
+
+def test_a_data_frame_saved_with_its_index_is_a_matrix_of_nodes_named_by_numbers(tmp_path):
+    rows = "".join(f"{t},{h}.5,{h}.25\n" for h, t in enumerate(stamped()))
+    grid = read(tmp_path, ",773869,767541\n" + rows).grid()
+    assert sorted(grid.nodes) == ["767541", "773869"]
+    assert grid.shape == (6, 2)
+
+
+def test_an_index_that_counts_is_no_reading(tmp_path):
+    rows = "".join(f"{h},{t},a,{h}.5\n" for h, t in enumerate(stamped()))
+    records = read(tmp_path, ",time,node,temperature\n" + rows)
+    assert list(records.grid().values) == ["temperature"]
+
+
+@pytest.mark.parametrize("first", ["x", "1.5"])
+def test_a_first_column_without_a_name_that_is_no_index_is_refused(tmp_path, first):
+    with pytest.raises(fm.InputError, match=r"header|no name"):
+        read(tmp_path, ",773869,767541\n" + f"{first},1,2\n" * 5)
+
+
+def paired(header):
+    return (
+        header + ",node,pm25\n"
+        + "".join(f"2024-01-01,0{h}:00,2024-01-01,0{h + 5}:00,a,{h}.5\n" for h in range(4))
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "header",
+    ["Date Local,Time Local,Date GMT,Time GMT", "date,time,date_utc,time_utc"],
+)
+def test_of_two_pairs_of_date_and_time_the_universal_one_counts(tmp_path, header):
+    grid = read(tmp_path, paired(header)).grid()
+    assert str(np.asarray(grid.times[0], "datetime64[us]")).startswith("2024-01-01T05:00")
+
+
+def test_of_two_pairs_none_of_which_is_universal_the_user_names_one(tmp_path):
+    text = paired("Date Local,Time Local,Sent Date,Sent Time")
+    with pytest.raises(fm.InputError, match='"Date Local,Time Local" or "Sent Date,Sent Time"'):
+        read(tmp_path, text)
+    grid = read(tmp_path, text, time="Sent Date,Sent Time").grid()
+    assert str(np.asarray(grid.times[0], "datetime64[us]")).startswith("2024-01-01T05:00")

@@ -251,3 +251,14 @@ def test_labels_are_passed_through():
     assert rec.summary()["conditions"]["label"]["kind"] == "passed"
     rec = fm.recover(grid, kinds={"temperature": "passed"})
     assert (rec["temperature"].flag != 1).all()
+
+
+def test_what_never_changes_at_a_node_is_no_reading_if_readings_are_beside_it():
+    heights = np.tile([512.0, 640.0, 88.0], (60, 1))
+    found = identify_all({"where": heights, "t": TEMPERATURE}, {})
+    assert found["where"].kind is Kind.PASSED
+    assert "never changes at a node" in found["where"].reason
+    assert identify_all({"where": heights}, {})["where"].kind is Kind.LINEAR
+    moved = heights.copy()
+    moved[30, 1] += 1
+    assert identify_all({"where": moved, "t": TEMPERATURE}, {})["where"].kind is not Kind.PASSED

@@ -18,6 +18,7 @@ LOOKED_AT = 200  # lines that decide
 TITLES = 30  # lines that may stand above the header
 
 NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
+STAMP = re.compile(r"\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}\b")
 COMMA_NUMBER = re.compile(r"[+-]?\d*,\d+([eE][+-]?\d+)?")
 
 
@@ -74,7 +75,8 @@ def decide(lines: Sequence[str], *, known: frozenset[str], file: str) -> Dialect
     above -= len(body)
     first, head = body[0]
     delimiter = max(DELIMITERS, key=lambda d: _score(d, [line for _, line in body], known))
-    header = tuple(cell.strip().lstrip("﻿") for cell in split(head, delimiter))
+    rows = [split(line, delimiter) for _, line in body[1:]]
+    header = _with_index(tuple(cell.strip().lstrip("﻿") for cell in split(head, delimiter)), rows)
     if not _is_header(header, known):
         raise InputError(
             f"the first line is no header: {head.strip()[:60]!r}",
@@ -83,7 +85,6 @@ def decide(lines: Sequence[str], *, known: frozenset[str], file: str) -> Dialect
             hint="Put a line with column names on top, or name them with columns= "
             "(--columns node,time,temperature)",
         )
-    rows = [split(line, delimiter) for _, line in body[1:]]
     return Dialect(delimiter, header, first + 1, decimal_mark(rows, delimiter), above)
 
 
@@ -146,6 +147,22 @@ def _score(delimiter: str, lines: list[str], known: frozenset[str]) -> tuple[flo
     agree = Counter(widths)[widths[0]] / len(widths)
     # Names that are known weigh most; then how many lines have the header's width; then width.
     return (float(named), agree, float(widths[0]), -float(DELIMITERS.index(delimiter)))
+
+
+def _with_index(header: tuple[str, ...], rows: Sequence[Sequence[str]]) -> tuple[str, ...]:
+    """The header with a name for its first column, if only that has none: a data frame's index.
+
+    It is the time where its cells are stamps, else it numbers the rows.
+    """
+    if len(header) < 2 or header[0] or not all(header[1:]):
+        return header
+    cells = [row[0].strip() for row in rows if len(row) == len(header) and row[0].strip()]
+    taken = {name.casefold() for name in header}
+    if cells and "time" not in taken and all(STAMP.match(cell) for cell in cells):
+        return ("time", *header[1:])
+    if cells and "index" not in taken and all(cell.isdigit() for cell in cells):
+        return ("index", *header[1:])
+    return header
 
 
 def _is_header(cells: Sequence[str], known: frozenset[str]) -> bool:

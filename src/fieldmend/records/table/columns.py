@@ -282,11 +282,8 @@ def time_columns(
     lower = [name.casefold() for name in names]
     if wanted.time is not None:
         return _named_time(names, lower, sample, wanted.time, file)
-    if "date" in lower and "time" in lower:
-        day, hour = lower.index("date"), lower.index("time")
-        cells = [row[hour] for row in sample if hour < len(row) and row[hour]]
-        if all(re.match(r"\s*\d{1,2}:\d\d", cell or "") for cell in cells):
-            return (day, hour), {}
+    if pair := _date_and_time(names, sample, file):
+        return pair, {}
     found = first_of(TIME, lower)
     if found is None and (in_parts := parts.found(lower)):
         return tuple(in_parts.values()), in_parts
@@ -298,6 +295,36 @@ def time_columns(
             "file without a header needs columns= (--columns node,time,temperature)",
         )
     return (found,), {}
+
+
+def _date_and_time(
+    names: Sequence[str], sample: Sequence[Sequence[str | None]], file: str
+) -> tuple[int, int] | None:
+    """A date and the time of that day in two columns: date, time; Date GMT, Time GMT.
+
+    Of several such pairs the one in universal time; where none is, the user has to say.
+    """
+    words = [re.split(r"[\s_\-]+", name.casefold()) for name in names]
+    pairs = {}
+    for day, parts_of_name in enumerate(words):
+        if "date" not in parts_of_name:
+            continue
+        other = ["time" if word == "date" else word for word in parts_of_name]
+        hour = words.index(other) if other in words else None
+        if hour is not None and _is_clock([row[hour] for row in sample if hour < len(row)]):
+            pairs[day, hour] = {*other} & {"utc", "gmt"}
+    universal = [pair for pair, zone in pairs.items() if zone]
+    if len(pairs) > 1 and len(universal) != 1:
+        both = " or ".join(f'"{shown(names[a])},{shown(names[b])}"' for a, b in pairs)
+        raise InputError(
+            "several columns hold a date and a time", file=file, hint=f"Name two: --time {both}"
+        )
+    return next(iter(universal or pairs), None)
+
+
+def _is_clock(cells: Sequence[str | None]) -> bool:
+    """Whether all cells that are there begin as a time of day."""
+    return all(re.match(r"\s*\d{1,2}:\d\d", cell) for cell in cells if cell)
 
 
 def _named_time(

@@ -7,6 +7,7 @@ known by its name; of a large file a share of its times, each with all of its ro
 """
 
 import re
+import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -281,7 +282,7 @@ def _by_repeats(columns: list[Column], seen: _Seen, stage: Stage, names: Sequenc
     if not sound:
         pair = _pair(columns, seen)
         if pair:
-            listed = ",".join(shown(name) for name in pair)
+            listed = shlex.quote(",".join(shown(name) for name in pair))
             raise InputError(
                 f"no column alone holds the node, {shown(pair[0])} and {shown(pair[1])} together "
                 f"do; found: {listing(names)}",
