@@ -1,6 +1,7 @@
 """Dask's workers give what one process gives; killed ones cost their piece only."""
 
 import os
+import pickle
 import re
 import signal
 import subprocess
@@ -13,6 +14,7 @@ import numpy as np
 import pytest
 
 import fieldmend as fm
+from fieldmend.core import spread
 from fieldmend.core.cluster import Cluster, SchedulerLost
 from fieldmend.recovery import windows
 
@@ -67,6 +69,68 @@ def test_windows_by_dask_are_the_same_even_if_a_worker_is_killed(client, tmp_pat
     for part in ("estimate", "lower", "upper", "flag", "scale"):
         np.testing.assert_array_equal(getattr(shared, part), getattr(alone, part), part)
     assert shared.episodes == alone.episodes
+
+
+def counted(client, monkeypatch):
+    """Bytes that each sweep of the solver moves, to or from the worker with the most; and k."""
+    moved, sweeps, plain = [0], [], spread.Spread.sweep
+    submit, gather = client.submit, client.gather
+
+    def submitted(task, *given, **how):
+        own = [one for one in given if not isinstance(one, distributed.Future)]
+        moved[0] += sum(len(pickle.dumps(one)) for one in own)
+        return submit(task, *given, **how)
+
+    def gathered(futures, *more, **how):
+        out = gather(futures, *more, **how)
+        moved[0] += max(len(pickle.dumps(one)) for one in out)
+        return out
+
+    def swept(this, kernel, others):
+        before = moved[0]
+        known = dict(zip(kernel.__code__.co_freevars, kernel.__closure__ or (), strict=True))
+        out = plain(this, kernel, others)
+        if "HuberSolver._sweep" in kernel.__qualname__ and isinstance(others[1], spread.Spread):
+            sweeps.append((moved[0] - before, known["B"].cell_contents.shape[1]))
+        return out
+
+    monkeypatch.setattr(client, "submit", submitted)
+    monkeypatch.setattr(client, "gather", gathered)
+    monkeypatch.setattr(spread.Spread, "sweep", swept)
+    return sweeps
+
+
+@pytest.mark.filterwarnings("ignore::ResourceWarning")
+def test_readings_with_the_workers_are_swept_there_even_if_one_is_killed(client, monkeypatch):
+    """Rows stay, kernels and sums travel: 8·N·4k bytes a sweep and worker at the most."""
+    X = fm.simulate.network(slots=300, nodes=60, seed=1, rank=3, anomaly_rate=0.02).readings
+    tol = 1e-4
+    here = fm.decompose(X, tol=tol)
+    lazy = pytest.importorskip("dask.array").from_array(X, chunks=(90, 40))
+    with monkeypatch.context() as watched:
+        sweeps = counted(client, watched)
+        out = fm.decompose(lazy, tol=tol, client=client)
+    assert len(sweeps) > 5
+    assert all(size <= 8 * 60 * 4 * k for size, k in sweeps)
+    assert out.gap <= tol
+    assert out.objective == pytest.approx(here.objective, rel=1e-9)
+    np.testing.assert_allclose(out.estimate[:], here.estimate, atol=1e-6)
+    np.testing.assert_array_equal(out.sparse[:] != 0, here.sparse != 0)
+    pids = list(client.run(os.getpid).values())
+
+    def killing(iteration):
+        if iteration.number == 5:
+            os.kill(pids[0], signal.SIGKILL)
+
+    monkeypatch.setattr(spread, "RENEWED", 3)
+    again = fm.decompose(lazy, tol=tol, client=client, callback=killing)
+    np.testing.assert_array_equal(again.estimate[:], out.estimate[:])
+    assert again.objective == out.objective
+    for wrong, why in ((X, "a Dask array"), (lazy[:30], "more slots than nodes")):
+        with pytest.raises(ValueError, match=why):
+            fm.decompose(wrong, client=client)
+    with pytest.raises(ValueError, match="debias"):
+        fm.decompose(lazy, debias=True, client=client)
 
 
 def test_a_scheduler_that_is_not_there_is_an_answer(monkeypatch):

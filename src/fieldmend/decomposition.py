@@ -135,6 +135,7 @@ def decompose(  # noqa: PLR0913  (the options are the public contract)
     seed: int = 0,
     callback: Callable[[Iteration], object] | None = None,
     warm_start: Decomposition | None = None,
+    client: Any = None,
     **options: Any,
 ) -> Decomposition:
     """Split readings into a low-rank field, sparse anomalies and noise.
@@ -183,6 +184,9 @@ def decompose(  # noqa: PLR0913  (the options are the public contract)
         each part of its work.
     warm_start
         An earlier result on readings of the same shape.
+    client
+        A client of Dask, or the address of its scheduler (extra ``dask``): a Dask array stays with
+        its workers, which must be able to hold it, and kernels travel (``ls`` and ``mc``).
     **options
         Those of one method, named above; what a method has no use for is refused by name.
 
@@ -220,17 +224,21 @@ def decompose(  # noqa: PLR0913  (the options are the public contract)
         "scale": scale,
     }
     given |= {"debias": debias, "tol": tol, "max_iter": max_iter, "max_seconds": max_seconds}
-    given |= {"warm_start": warm_start}
+    given |= {"warm_start": warm_start, "client": client}
     row = check_options(method, {k: v for k, v in given.items() if _set(k, v)}, options)
     numbers = {"lam": lam, "mu": mu, "delta": delta, "tol": tol}
     _check_numbers(**numbers, max_iter=max_iter, max_seconds=max_seconds)
-    stayed = Stayed.of(X, observed) if stays(X) and row.solve is not None else None
+    stayed: Any = None
+    if client is not None:
+        stayed = _with_workers(X, observed, client, debias=debias)
+    elif stays(X) and row.solve is not None:
+        stayed = Stayed.of(X, observed)
     X, O = checked(X, observed) if stayed is None else (stayed, stayed.observed)
     if row.recover is not None:
         return _recovered(row.recover(X, O, seed=seed, callback=callback, **options), method)
     assert row.solve is not None
-    looked = (X, O) if stayed is None else (stayed.sample, stayed.seen)
-    scaling = Scaling.of(*looked, center=center and row.scaled, scale=scale and row.scaled)
+    asked = {"center": center and row.scaled, "scale": scale and row.scaled}
+    scaling = Scaling.of(X, O, **asked) if stayed is None else stayed.scaling(**asked)
     R = scaling.apply(X, O) if stayed is None else stayed.scaled(scaling)
     _check_size(R)
     limits = Limits(tol, max_iter or row.max_iter, max_seconds, callback)
@@ -245,7 +253,23 @@ def decompose(  # noqa: PLR0913  (the options are the public contract)
     if debias:
         solved = debiased(task, solved)
     del task, R  # room for the results
-    return _finish(X, O, scaling, solved, method)
+    out = _finish(X, O, scaling, solved, method)
+    if client is not None:
+        stayed.close()
+    return out
+
+
+def _with_workers(X: Any, observed: Any, client: Any, *, debias: bool) -> Any:
+    """A Dask array, its parts with the workers."""
+    from fieldmend.core.afar import Afar
+
+    if debias:
+        msg = "debias looks at all readings again and again: not with client="
+        raise ValueError(msg)
+    if len(getattr(X, "shape", ())) == 2 and X.shape[0] < X.shape[1]:
+        msg = "client= is for more slots than nodes: the slots are what workers share"
+        raise ValueError(msg)
+    return Afar.of(X, observed, client)
 
 
 def _count(sparse: Any) -> int:
@@ -369,9 +393,7 @@ def _anomalies(  # noqa: PLR0917 - one block of them
         return solved.split(np.clip(E, -largest, largest), scaling.scale, block)
 
 
-def _finish(
-    X: Array | Stayed, O: Mask, scaling: Scaling, solved: Solved, method: str
-) -> Decomposition:
+def _finish(X: Any, O: Any, scaling: Scaling, solved: Solved, method: str) -> Decomposition:
     """Back to the units of X; warn if a limit was reached."""
     if solved.status is not Status.CONVERGED:
         text = f"{method}: {solved.status} after {len(solved.trace)} iterations, relative gap "
@@ -380,7 +402,9 @@ def _finish(
             ConvergenceWarning,
             stacklevel=3,
         )
-    L, S = (_recipe if isinstance(X, Stayed) else _dense)(X, O, scaling, solved)
+    here = LowRank(*(np.asarray(side) for side in (solved.low_rank.left, solved.low_rank.right)))
+    solved = replace(solved, low_rank=here)
+    L, S = (_dense if isinstance(X, np.ndarray) else _recipe)(X, O, scaling, solved)
     return Decomposition(
         estimate=L,
         low_rank=L,

@@ -321,6 +321,7 @@ def debiased(task: Task, solved: Solved) -> Solved:
 # Which of decompose's general options mean something to whom. All know seed and callback.
 _LOOP = ("tol", "max_iter", "max_seconds", "callback", "seed")
 _SCALED = ("center", "scale")
+_FAST = ("mu", "warm_start", "client")
 
 
 @dataclass(frozen=True)
@@ -344,9 +345,11 @@ class Method:
 
 
 METHODS = {
-    "ls": Method(solve_ls, 3000, ("lam", "mu", "delta", "debias", "warm_start", *_SCALED, *_LOOP)),
+    "ls": Method(
+        solve_ls, 3000, ("lam", "mu", "delta", "debias", "warm_start", "client", *_SCALED, *_LOOP)
+    ),
     "apg": Method(solve_apg, 5000, ("lam", "mu", "delta", "debias", *_SCALED, *_LOOP)),
-    "mc": Method(solve_mc, 3000, ("mu", "delta", "warm_start", *_SCALED, *_LOOP)),
+    "mc": Method(solve_mc, 3000, ("delta", *_FAST, *_SCALED, *_LOOP)),
     "srmf": Method(solve_srmf, 2000, ("lam", "mu", *_SCALED, *_LOOP), options=("factored", "rank")),
     "auto": Method(
         None,

@@ -42,15 +42,19 @@ def blocks(slots: int, nodes: int, entries: int | None = None) -> Iterator[slice
 def sweep(kernel: Callable[..., Parts], *arrays: Any) -> Parts:
     """Run ``kernel`` on each block of slots of ``arrays``; concatenate rows, add up sums.
 
-    The first array decides the blocks: all have its number of slots. Sums are added in float64
-    whatever the kernel's precision.
+    The first array decides the blocks: all have its number of slots; and if it lies elsewhere
+    (`spread`), the kernel goes there. Sums are added in float64 whatever the kernel's precision.
 
     >>> x = np.arange(6.0).reshape(3, 2)
     >>> rows, sums = sweep(lambda b: ((b.sum(axis=1),), (b.T @ b,)), x)
     >>> rows[0], sums[0][0, 0]
     (array([1., 5., 9.]), np.float64(20.0))
     """
-    slots, nodes = arrays[0].shape
+    first, *others = arrays
+    if not isinstance(first, np.ndarray) and hasattr(first, "sweep"):
+        parts: Parts = first.sweep(kernel, others)  # where its rows are
+        return parts
+    slots, nodes = first.shape
     outputs: tuple[Array, ...] = ()
     totals: tuple[Any, ...] = ()
     for block in blocks(slots, nodes):

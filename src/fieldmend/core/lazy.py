@@ -132,6 +132,10 @@ class Stayed:
     def __getitem__(self, block: slice) -> Array:
         return checked(np.asarray(self.source[block]), None, some=False)[0]
 
+    def scaling(self, *, center: bool, scale: bool) -> Scaling:
+        """Centre and scale of each node, by the sample."""
+        return Scaling.of(self.sample, self.seen, center=center, scale=scale)
+
     def scaled(self, scaling: Scaling) -> Array:
         """(X − centre)/scale on observed entries, 0 elsewhere, in a file without a name."""
         out = spill.on_disk(self.shape, self.dtype)

@@ -17,7 +17,9 @@ certificate that needs no trust in the solver. Matrix completion is the case λ 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -225,7 +227,17 @@ _AT_ONCE = 2_000_000  # entries that medians are taken of at a time
 _NORMAL = 1.4826  # median absolute deviation → standard deviation, for normal data
 
 
-def _medians(X: Array, observed: Mask) -> tuple[Array, Array]:
+def thinned(slots: int) -> int:
+    """Every so many slots are enough for a median."""
+    return max(1, slots // _ENOUGH)
+
+
+def at_once(slots: int, nodes: int) -> list[Any]:
+    """The nodes whose medians are taken together, some after the others."""
+    return np.array_split(np.arange(nodes), -(-slots * nodes // _AT_ONCE))
+
+
+def medians(X: Array, observed: Mask) -> tuple[Array, Array]:
     """Of some nodes the median and 1.4826·MAD of what was observed, all of them at once."""
     x = np.where(observed, np.clip(X.astype(np.float64), -_LARGEST, _LARGEST), np.nan).T.copy()
     middle = _row_medians(x)
@@ -265,21 +277,25 @@ class Scaling:
         are enough.
         """
         nodes = X.shape[1]
-        thinned = slice(None, None, max(1, len(X) // _ENOUGH))
-        X, observed = X[thinned], observed[thinned]
+        thin = slice(None, None, thinned(len(X)))
+        X, observed = X[thin], observed[thin]
         if not center and not scale:
             return cls(np.zeros(nodes), np.ones(nodes))
-        parts = [
-            _medians(X[:, some], observed[:, some])
-            for some in np.array_split(np.arange(nodes), -(-X.size // _AT_ONCE))
-        ]
+        parts = [medians(X[:, some], observed[:, some]) for some in at_once(*X.shape)]
+        return cls.of_medians(parts, center=center, scale=scale)
+
+    @classmethod
+    def of_medians(
+        cls, parts: Sequence[tuple[Array, Array]], *, center: bool, scale: bool
+    ) -> Scaling:
+        """From medians and widths of some nodes after the others."""
         middle, width = (np.concatenate(part) for part in zip(*parts, strict=True))
         middle = np.where(np.isfinite(middle), middle, np.nanmedian(middle))
         usual = float(np.nanmedian(width)) if np.isfinite(width).any() else 1.0
         width = np.where(np.isfinite(width), width, usual)
         return cls(
-            middle if center else np.zeros(nodes),
-            width if scale else np.ones(nodes),
+            middle if center else np.zeros_like(middle),
+            width if scale else np.ones_like(width),
         )
 
     def apply(self, X: Array, observed: Mask) -> Array:
