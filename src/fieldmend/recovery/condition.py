@@ -59,11 +59,13 @@ def recover_condition(  # noqa: PLR0913 - what, and by whom
     solver: Solver | None = None,
     crew: Crew | None = None,
     kept: Kept | None = None,
+    spoken: bool = True,
 ) -> tuple[Recovered, Solver | None]:
     """Recover one condition of a grid as what it is, by a model fitted before if there is one.
 
     Windows that were `kept` by a run that was ended are taken as they are. A `solver` is one that a
     recovery of most of these readings gave back beside its result; None where it has none to give.
+    Unless `spoken`, nothing is said of single nodes.
     """
     X = grid.values[name]
     if not quantity.measured:
@@ -119,7 +121,7 @@ def recover_condition(  # noqa: PLR0913 - what, and by whom
         options.widest(name),
         band,
     )
-    said = _sentences(grid, known, life, options, len(plan))
+    said = sentences(grid, known, life, options, len(plan)) if spoken else []
     found = without_huge(sink.result(life, given, notes=said), grid.nodes)
     again = sink.solved[0].again if len(plan) == 1 else None
     return settled(found, grid, options), again
@@ -223,9 +225,10 @@ def _nothing(grid: Grid, name: str, known: Witnesses, life: Service, storage: St
     )  # fmt: skip
 
 
-def _sentences(
+def sentences(
     grid: Grid, known: Witnesses, life: Service, options: Options, count: int
 ) -> list[str]:
+    """What is to be said of the nodes, and of `count` windows that were not all scored."""
     why = notes.too_little(len(grid.times), known)
     said = [] if why is None else [why]
     said += notes.about_nodes(grid, known, life, extrapolate=options.extrapolate)

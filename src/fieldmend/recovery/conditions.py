@@ -25,11 +25,13 @@ from fieldmend.grid import Grid, Origin
 from fieldmend.holdout.scoring import Said
 from fieldmend.quantities import Quantity, identify
 from fieldmend.recovery import honest
-from fieldmend.recovery.condition import Share, recover_condition
+from fieldmend.recovery.condition import Share
 from fieldmend.recovery.keeping import Kept, opened
 from fieldmend.recovery.modelling import Known, still_fitting
+from fieldmend.recovery.regional import recover_nodes
 from fieldmend.recovery.solving import DECIDES, Solver
 from fieldmend.recovery.storage import Storage
+from fieldmend.recovery.wide import many
 from fieldmend.recovery.windows import EACH, windows
 from fieldmend.result.options import Options
 from fieldmend.result.recovered import Recovered
@@ -101,6 +103,8 @@ class Work:
 
     def fitted_once(self) -> bool:
         """Whether both runs of a condition have one model: a large record, in one piece."""
+        if many(self.grid, self.options):
+            return False
         shape, window = self.grid.shape, self.options.window
         large = int(np.prod(shape)) >= ONCE and len(windows(*shape, window)) == 1
         return large and self.known is None and self.options.method in DECIDES
@@ -128,7 +132,7 @@ class Work:
         grid, what = self.within(name), self.quantities[name]
         model = None if self.known is None else self.known.applying(name, grid)
         more: dict[str, Any] = {"model": model, "solver": solver, "crew": crew, "kept": kept}
-        return recover_condition(grid, name, what, self.options, storage, say=say, **more)[0]
+        return recover_nodes(grid, name, what, self.options, storage, say=say, **more)[0]
 
     def both(
         self,
@@ -145,7 +149,7 @@ class Work:
         for trial in honest.trials(grid, name, self.options):
             options = honest.everywhere(self.options)
             quantity = _taken_as(trial.grid, name, options)
-            out, again = recover_condition(trial.grid, name, quantity, options, IN_MEMORY)
+            out, again = recover_nodes(trial.grid, name, quantity, options, IN_MEMORY)
             said = Said(out.estimate, out.lower, out.upper)
             scores.add(trial, said, self.quantities[name].period)
             solver = again if quantity.kind is self.quantities[name].kind else None
@@ -172,7 +176,7 @@ def one_condition(grid: Grid, name: str, options: Options, known: Known | None =
     """All that `recover` does with one condition, from finding out what it is; but no score."""
     quantity = _taken_as(grid, name, options)
     model = None if known is None else known.applying(name, grid)
-    return recover_condition(grid, name, quantity, options, IN_MEMORY, model=model)[0]
+    return recover_nodes(grid, name, quantity, options, IN_MEMORY, model=model)[0]
 
 
 def scored_condition(
@@ -200,7 +204,8 @@ def recovered(
 ) -> dict[str, Recovered]:
     """Every condition, recovered and scored; finished windows are kept in a folder, if given."""
     one_window = len(windows(*work.grid.shape, work.options.window)) == 1
-    if crew.size > 1 and one_window and not storage.files and keep is None:
+    whole = one_window and not many(work.grid, work.options)
+    if crew.size > 1 and whole and not storage.files and keep is None:
         return _shared_out(work, crew, tell)
     every = None if keep is None else opened(keep, work.grid, work.options)
     return dict(_in_turn(work, storage, crew, tell, every))

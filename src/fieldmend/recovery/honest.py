@@ -19,6 +19,7 @@ from fieldmend.core import engine
 from fieldmend.core.crew import Crew
 from fieldmend.diagnostics import gap_at
 from fieldmend.faults import Kind
+from fieldmend.field.regions import Region
 from fieldmend.grid import Array, Grid
 from fieldmend.holdout.drawing import Hidden, draw
 from fieldmend.holdout.scoring import Lost, Said, Witnesses, believed
@@ -26,6 +27,7 @@ from fieldmend.holdout.scoring import score as summed
 from fieldmend.recovery.filling import replaced
 from fieldmend.recovery.judging import outside
 from fieldmend.recovery.service import service
+from fieldmend.recovery.wide import among, many, regions
 from fieldmend.recovery.windows import windows
 from fieldmend.result.holdout import Holdout
 from fieldmend.result.options import Options
@@ -33,6 +35,7 @@ from fieldmend.result.recovered import Recovered
 from fieldmend.result.states import State
 
 SCORED = 4  # windows of a long record: evenly spread, so that time stays bounded
+REGIONS = 8  # of a wide one, for the same reason
 LARGEST = 1e150  # a node with a reading beyond is not scored: errors are squared
 
 
@@ -62,6 +65,9 @@ class Trial:
         Of the draw.
     rows
         Its slots in the record.
+    region
+        Of a network that is recovered region by region: which nodes these are, and which of them
+        are scored.
     """
 
     grid: Grid
@@ -70,6 +76,24 @@ class Trial:
     hidden: Hidden
     seed: int
     rows: slice
+    region: Region | None = None
+
+    @property
+    def scored(self) -> Array | slice:
+        """The columns that are scored."""
+        return slice(None) if self.region is None else self.region.core
+
+    def among(self, region: Region) -> Trial:
+        """The same of one region."""
+        nodes = region.nodes
+        return replace(
+            self,
+            grid=among(self.grid, nodes),
+            readings=self.readings[:, nodes],
+            lost=self.lost[:, nodes],
+            hidden=replace(self.hidden, mask=self.hidden.mask[:, nodes]),
+            region=region,
+        )
 
 
 def trials(grid: Grid, name: str, options: Options) -> Iterator[Trial]:
@@ -91,7 +115,17 @@ def trials(grid: Grid, name: str, options: Options) -> Iterator[Trial]:
         hidden = draw(heard, lost, options.seed + i)
         if hidden.mask.any():
             left = _without(grid, name, rows, hidden)
-            yield Trial(left, readings, lost, hidden, options.seed + i, rows)
+            trial = Trial(left, readings, lost, hidden, options.seed + i, rows)
+            yield from _by_regions(trial, name) if many(grid, options) else [trial]
+
+
+def _by_regions(trial: Trial, name: str) -> Iterator[Trial]:
+    """Some regions, evenly spread; they are cut without the hidden readings."""
+    plan = regions(trial.grid, name)
+    for i in np.linspace(0, len(plan) - 1, min(REGIONS, len(plan))).round().astype(int).tolist():
+        part = trial.among(plan[i])
+        if part.hidden.mask.any():
+            yield part
 
 
 @dataclass
@@ -100,16 +134,19 @@ class Scores:
 
     seen: list[Witnesses] = field(default_factory=list)
     lost: list[Lost] = field(default_factory=list)
-    where: list[tuple[slice, Array]] = field(default_factory=list)  # slots, what was hidden there
+    where: list[tuple[slice, Array, Array | None]] = field(default_factory=list)
+    """Slots, what was hidden there, and of which nodes, if not of all."""
     copied: bool = False
 
     def add(self, trial: Trial, said: Said, period: float = 0.0) -> None:
         """One stretch more."""
-        heard = ~np.isnan(trial.readings)
-        hidden = trial.hidden.mask
-        self.seen.append(Witnesses.of(trial.readings, hidden, trial.lost, said, period))
-        self.where.append((trial.rows, hidden))
-        self.lost.append(Lost.of(heard, trial.lost))
+        here = trial.scored
+        readings, lost = trial.readings[:, here], trial.lost[:, here]
+        hidden = trial.hidden.mask[:, here]
+        self.seen.append(Witnesses.of(readings, hidden, lost, said, period))
+        nodes = None if trial.region is None else trial.region.decided
+        self.where.append((trial.rows, hidden, nodes))
+        self.lost.append(Lost.of(~np.isnan(readings), lost))
         self.copied |= trial.hidden.copied
 
     def whole(self, false: Array | None = None) -> Holdout | None:
@@ -133,8 +170,10 @@ class Scores:
         )
 
 
-def _doubted(false: Array | None, rows: slice, hidden: Array) -> Array:
+def _doubted(false: Array | None, rows: slice, hidden: Array, nodes: Array | None = None) -> Array:
     doubted = np.zeros_like(hidden) if false is None else np.asarray(false[rows])
+    if false is not None and nodes is not None:
+        doubted = doubted[:, nodes]
     return np.asarray(doubted[hidden])
 
 
@@ -205,7 +244,8 @@ def tried(
 
 def _said(trial: Trial, run: Run, options: Options) -> Said:
     out = run(trial.grid, options=options)
-    return Said(out.estimate, out.lower, out.upper)
+    lower, upper = (None if end is None else end[:, trial.scored] for end in (out.lower, out.upper))
+    return Said(out.estimate[:, trial.scored], lower, upper)
 
 
 def everywhere(options: Options) -> Options:

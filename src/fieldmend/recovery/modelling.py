@@ -37,8 +37,8 @@ def model_of(result: Result) -> FieldModel:
     if not parts:
         raise InputError(
             f"method {result.options.method!r} fitted no model of these readings",
-            hint="Method auto does, from 3 nodes and 5 slots on; not of directions, meters, and "
-            "what is solved on a power of the readings",
+            hint="Method auto does, from 3 nodes and 5 slots on; not of directions, meters, "
+            "what is solved on a power of the readings, and networks recovered by regions",
         )
     return FieldModel(parts, tuple(result.grid.nodes), int(result.grid.slot))
 
