@@ -1,5 +1,6 @@
 """The live server: events, and that no client hurts another."""
 
+import asyncio
 import contextlib
 import json
 import re
@@ -11,6 +12,8 @@ import pytest
 
 import livejournal
 from fieldmend.live.server import connections, events
+from fieldmend.live.server.answers import A_ROUND, Answers
+from fieldmend.live.server.events import Hub
 from livejournal import NOON, SECOND, Filled
 from liveserver import READING, read_until, served, served_anew, stored
 
@@ -182,3 +185,31 @@ def test_the_package_holds_the_page():
         assert "innerHTML" not in text
         assert not re.search(r"https?://(?!www\.w3\.org/2000/svg)", text), "no network at run time"
         assert len(text.splitlines()) < 300
+
+
+def test_answers_that_are_ready_are_given_a_few_in_a_round():
+    async def rounds():
+        answers = Answers()
+        await answers.get("x", lambda: [1], seconds=60)
+        asked = asyncio.gather(*(answers.get("x", list, seconds=60) for _ in range(80)))
+        number = 0
+        while not asked.done():
+            await asyncio.sleep(0)
+            number += 1
+        return number, await asked
+
+    number, given = asyncio.run(rounds())
+    assert {one.body for one in given} == {b"[1]"}
+    assert number >= 80 // A_ROUND  # whoever posts gets as many turns
+
+
+def test_a_reader_that_is_to_be_told_later_is_let_go_at_the_end():
+    async def told():
+        hub = Hub(None)
+        hub.readers["brief"] = 1_000_000
+        waiting = asyncio.create_task(hub._pause(3600.0))
+        await asyncio.sleep(0)
+        hub.end()
+        await asyncio.wait_for(waiting, 10)
+
+    asyncio.run(told())

@@ -113,3 +113,19 @@ def test_many_false_companions_make_nobody_false():
     off = part.soundly(y, known)
     assert np.flatnonzero(np.abs(off) > 1.0).tolist() == [1, 5, 9]
     np.testing.assert_allclose(off[[1, 5, 9]], (8.0, -30.0, 15.0), atol=0.5)
+
+
+@pytest.mark.parametrize(("noise", "wider"), [(0.0, False), (0.5, True)])
+def test_intervals_are_as_wide_as_it_is_restless(followed, noise, wider):
+    model, found, values = followed
+    heard, plain = Follower(model, witnesses=found), Follower(model)
+    rng = np.random.default_rng(3)
+    for t in range(FITTED, SLOTS):
+        readings = {name: X[t] + noise * rng.normal(size=NODES) for name, X in values.items()}
+        readings["t"][0] = np.nan
+        one, other = (
+            follower.follow(readings, NAMES, 300_000_000 * t, 300_000_000)["t"]
+            for follower in (heard, plain)
+        )
+    assert one.lower[0] < one.estimate[0] < one.upper[0]
+    assert (one.upper[0] - one.lower[0] > other.upper[0] - other.lower[0]) is np.bool_(wider)

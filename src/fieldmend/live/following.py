@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -14,6 +14,9 @@ from fieldmend.flags import Flag
 from fieldmend.grid import Array, Grid
 from fieldmend.live.witnesses import Witness
 from fieldmend.recovery.judging import outside
+
+PACE = 0.1  # of the logarithm of intervals' width in a slot, were all readings beyond them
+WIDEST = 4.0  # times as wide as usual, or as narrow
 
 Limits = dict[str, tuple[float, float]]
 
@@ -55,11 +58,12 @@ class Follower:
     odd: dict[str, Mask] = field(default_factory=dict)  # as `told`: odd, whoever speaks for it
     witnesses: Mapping[str, Witness] = field(default_factory=dict)
     nodes: tuple[str, ...] = ()
+    _unrest: dict[str, float] = field(default_factory=dict)
     _columns: Array = field(default_factory=lambda: np.zeros(0, np.intp))
 
     def replay(self, grid: Grid) -> None:
         """Begin anew, and follow the readings of past slots: after a start, or with a new model."""
-        self.states = {}
+        self.states, self._unrest = {}, {}
         for row, time in enumerate(grid.times.tolist()):
             self.follow(
                 {name: X[row] for name, X in grid.values.items()}, grid.nodes, time, grid.slot
@@ -146,6 +150,27 @@ class Follower:
             self.odd[name] = doubted & (self.told[name].score > witness.alone)
             if (doubted & ~alone).any():
                 self._step(name, before[name], row, np.where(alone, gates[name], np.inf))
+        for name, witness in self.witnesses.items():
+            if name in rows and witness.usual > 0.0:
+                self.told[name] = self._as_wide_as_needed(name, witness.usual)
+
+    def _as_wide_as_needed(self, name: str, usual: float) -> Now:
+        """Intervals by how odd readings were of late: nights are calmer than mornings.
+
+        They were calibrated on some days of the past. The scores of the readings since then, each
+        expected without itself, say whether it is as calm now.
+        """
+        assert self.model is not None
+        now, unrest = self.told[name], self._unrest.get(name, 1.0)
+        score = now.score[now.believed]
+        if score.size:
+            beyond = float(np.mean(score > unrest * usual)) - (1.0 - self.model[name].level)
+            new = unrest * float(np.exp(PACE * beyond))
+            self._unrest[name] = min(max(new, 1.0 / WIDEST), WIDEST)
+        lower, upper = (
+            now.estimate + unrest * (edge - now.estimate) for edge in (now.lower, now.upper)
+        )
+        return replace(now, lower=lower, upper=upper)
 
     def _step(self, name: str, before: State, row: Array, gate: Array | None) -> None:
         assert self.model is not None

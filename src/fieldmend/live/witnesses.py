@@ -37,6 +37,7 @@ class Witness:
     gate: float  # where it is
     other: str = ""  # a condition of the same node; "": none
     side: float = 1.0  # ±1: whether it goes up, or down, with this one
+    usual: float = np.nan  # the score that an interval's share of readings stays below
 
     def gates(self, other: Array) -> Array:
         """One for each node, by whether its other condition is heard."""
@@ -73,7 +74,8 @@ def fit(model: FieldModel, grid: Grid) -> dict[str, Witness]:
         near, good = nearest(model[name]), mine.good
         nothing = np.zeros(mine.score.shape)
         alone = max(GATE, rare(_left(mine.score, nothing, near)[good], sure=SURE))
-        best = Witness(near, alone, alone)
+        usual = float(np.quantile(np.abs(mine.score[good]), model[name].level))
+        best = Witness(near, alone, alone, usual=usual)
         for other, its in found.items():
             if other == name:
                 continue
@@ -82,7 +84,7 @@ def fit(model: FieldModel, grid: Grid) -> dict[str, Witness]:
             rest = _left(mine.score, side * its.score, near)[heard]
             gate = max(GATE, rare(rest, sure=SURE)) if heard.sum() >= FEWEST else alone
             if gate < best.gate:
-                best = Witness(near, alone, gate, other, side)
+                best = Witness(near, alone, gate, other, side, usual)
         out[name] = best
     return out
 
@@ -121,7 +123,7 @@ def as_arrays(witnesses: Mapping[str, Witness]) -> dict[str, Array]:
     out: dict[str, Array] = {}
     for k, (name, one) in enumerate(witnesses.items()):
         out[f"witness{k}"] = np.array([name, one.other])
-        out[f"gates{k}"] = np.array([one.alone, one.gate, one.side])
+        out[f"gates{k}"] = np.array([one.alone, one.gate, one.side, one.usual])
         out[f"near{k}"] = one.near
     return out
 
@@ -133,6 +135,6 @@ def from_arrays(found: Mapping[str, Array]) -> dict[str, Witness]:
         if key.startswith("witness"):
             k = key.removeprefix("witness")
             name, other = found[key].tolist()
-            alone, gate, side = found[f"gates{k}"].tolist()
-            out[name] = Witness(found[f"near{k}"], alone, gate, other, side)
+            alone, gate, side, usual = found[f"gates{k}"].tolist()
+            out[name] = Witness(found[f"near{k}"], alone, gate, other, side, usual)
     return out

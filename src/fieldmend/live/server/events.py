@@ -12,6 +12,7 @@ import logging
 import random
 from collections import deque
 from collections.abc import AsyncIterator
+from contextlib import suppress
 from typing import Any
 
 from starlette.concurrency import run_in_threadpool
@@ -28,7 +29,7 @@ STILL_HERE = 15.0  # seconds after which a quiet stream says so: proxies end tho
 RETRY = 2000  # ms until a browser comes again
 # Seconds for each page that reads: told one after the other, they do not all ask at once, and a
 # gateway's POST does not wait behind a thousand of them.
-SPREAD = 0.002
+SPREAD = 0.004
 MOST = {"brief": 1500, "full": 100}  # readers: an event in full is long
 
 
@@ -46,7 +47,7 @@ class Hub:
         self._ring: deque[tuple[int, dict[str, bytes]]] = deque(maxlen=RING)
         self._tally: bytes = b""
         self._counted: dict[str, Any] = {}
-        self._news = asyncio.Event()
+        self._news, self._over = asyncio.Event(), asyncio.Event()
         self._reading = asyncio.Semaphore(2)  # readers that catch up from the journal
         self.newest = 0
         self.readers = {"brief": 0, "full": 0}
@@ -74,6 +75,7 @@ class Hub:
     def end(self) -> None:
         """Let all readers go."""
         self.ended = True
+        self._over.set()
         self._wake()
 
     def room(self, form: str) -> bool:
@@ -92,8 +94,8 @@ class Hub:
             tally = b""
             while not self.ended:
                 news = self._news
-                if form == "brief" and last < self.newest:
-                    await asyncio.sleep(random.random() * SPREAD * self.readers[form])
+                if form == "brief" and (last < self.newest or tally is not self._tally):
+                    await self._pause(random.random() * SPREAD * self.readers[form])
                 missed = await self._after(last, form)
                 for last, event in missed:  # noqa: B007 - where this reader is
                     yield event
@@ -104,6 +106,11 @@ class Hub:
                     yield await _waited(news)
         finally:
             self.readers[form] -= 1
+
+    async def _pause(self, seconds: float) -> None:
+        """Wait; not for longer than the hub is there."""
+        with suppress(TimeoutError):
+            await asyncio.wait_for(self._over.wait(), seconds)
 
     async def _after(self, last: int, form: str) -> list[tuple[int, bytes]]:
         if last >= self.newest or not self._ring:
