@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import stdtrit
 
 from fieldmend.core.prox import Array, Mask
 
@@ -152,6 +153,11 @@ class Calibration:
 
 
 _BINS, _PER_BIN = 16, 150
+_PER_OUTAGE = 5  # outages that a bin of their own needs
+# Before any is seen, errors in one outage are this often (e^.7: twice) those in another, and that
+# is worth so many outages' word.
+_APART, _WORTH = 0.7, 4
+_GRID = 40, 100  # quantiles of sizes, and of errors of one size, that are taken for all
 
 
 def calibrate(
@@ -159,8 +165,8 @@ def calibrate(
 ) -> Calibration:
     """Split conformal: quantiles of |error|/sd of hidden readings, in bins of remoteness.
 
-    Readings hidden in one run count as one witness; if they are only partly right or wrong
-    `together`, as those of many nodes in one outage, as so many as their agreement says.
+    Readings hidden in one run count as one witness. Those of many nodes in one outage are right or
+    wrong `together`: there runs are outages, and the next may be worse than all that were hidden.
 
     Anomalies that nobody flagged are among the hidden and widen the intervals; leaving out the
     largest errors would leave out the estimate's own mistakes too.
@@ -170,28 +176,40 @@ def calibrate(
     order = np.argsort(remote, kind="stable")
     z, run, log_remote = z[order], run[order], np.log(np.maximum(remote[order], 0.25))
     bins = int(np.clip(z.size // _PER_BIN, 1, _BINS))
+    if together:
+        bins = int(np.clip(len(np.unique(run)) // _PER_OUTAGE, 1, bins))
     parts = np.array_split(np.arange(z.size), bins)
     centres = np.array([log_remote[p].mean() for p in parts])
-    count = _agreed if together else _counted
-    factor = np.array([_upper_quantile(z[p], count(z[p], run[p], level), level) for p in parts])
+    if together:
+        wider = max(_next_outage(z, run, level) / max(float(np.quantile(z, level)), 1e-300), 1.0)
+        factor = np.array([wider * np.quantile(z[p], level) for p in parts])
+    else:
+        factor = np.array([_upper_quantile(z[p], run[p], level) for p in parts])
     return Calibration(centres, factor)
 
 
-def _upper_quantile(z: Array, witnesses: float, level: float) -> float:
+def _upper_quantile(z: Array, run: Index, level: float) -> float:
     """The conformal order statistic."""
-    share = level * (1.0 + 1.0 / witnesses)
+    share = level * (1.0 + 1.0 / len(np.unique(run)))
     if share > 1.0:
         return float(z.max()) * 1.1
     return float(np.quantile(z, share, method="higher"))
 
 
-def _counted(z: Array, run: Index, level: float) -> float:
-    return float(len(np.unique(run)))
+def _next_outage(z: Array, run: Index, level: float) -> float:
+    """What holds the level of errors in an outage to come.
 
-
-def _agreed(z: Array, run: Index, level: float) -> float:
-    """How many independent readings would leave the share beyond the quantile as uncertain."""
-    beyond = (z > np.quantile(z, level)) - (1.0 - level)
-    by_run = np.bincount(np.unique(run, return_inverse=True)[1], beyond)
-    alone = level * (1.0 - level) * z.size**2 / max(float((by_run**2).sum()), 1e-300)
-    return min(max(alone, _counted(z, run, level)), float(z.size))
+    How large errors are in an outage (their root mean square) varies from one to the next. The
+    logarithm is normal, its mean and variance learnt from outages that were hidden: the next one's
+    is Student's t.
+    """
+    number = np.unique(run, return_inverse=True)[1]
+    size = np.sqrt(np.bincount(number, z**2) / np.bincount(number)) + 1e-12
+    log_size, outages = np.log(size), len(size)
+    freedom = outages - 1 + _WORTH
+    squares = float(((log_size - log_size.mean()) ** 2).sum()) + _WORTH * _APART**2
+    spread = np.sqrt(squares / freedom * (1.0 + 1.0 / outages))
+    sizes, errors = ((np.arange(n) + 0.5) / n for n in _GRID)
+    next_size = np.exp(log_size.mean() + spread * stdtrit(freedom, sizes))
+    out = np.outer(next_size, np.quantile(z / size[number], errors))
+    return float(np.quantile(out, level))

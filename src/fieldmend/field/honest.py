@@ -62,10 +62,11 @@ class Honest:
         truth, remote, outage = trial.truth, trial.remote, trial.outage
         to_common = choose_lean(truth, trial.model, trial.common, remote, outage)
         model = to_common.mix(trial.model, trial.common, remote)
-        to_line = choose_lean(truth, model, trial.line, remote, outage)
-        first = to_line.mix(model, trial.line, remote)
-        to_second = stack(truth, first, trial.second, remote, usual=usual, outage=outage)
-        mean = to_second.mix(first, trial.second, remote)
+        to_second = stack(truth, model, trial.second, remote, usual=usual, outage=outage)
+        mean = to_second.mix(model, trial.second, remote)
+        # Without company the model says little more than a line does: half and half to start from.
+        to_line = stack(truth, mean, trial.line, remote, outage=outage)
+        mean = to_line.mix(mean, trial.line, remote)
         to_routine = None
         if np.isfinite(trial.routine).any():
             to_routine = stack(truth, mean, trial.routine, remote, usual=routine, outage=outage)
@@ -79,10 +80,10 @@ class Honest:
         truth, remote, run = trial.truth, trial.remote, trial.run
         to_common = choose_lean(truth, trial.model, trial.common, remote, run)
         model = to_common.mix(trial.model, trial.common, remote)
-        to_line = choose_lean(truth, model, trial.line, remote, run)
-        first = to_line.mix(model, trial.line, remote)
-        to_second = stack(truth, first, trial.second, remote, usual=usual)
-        z = np.abs(truth - to_second.mix(first, trial.second, remote)) / trial.sd
+        to_second = stack(truth, model, trial.second, remote, usual=usual)
+        mean = to_second.mix(model, trial.second, remote)
+        to_line = choose_lean(truth, mean, trial.line, remote, run)
+        z = np.abs(truth - to_line.mix(mean, trial.line, remote)) / trial.sd
         return cls(to_common, to_line, to_second, calibrate(z, remote, run, level))
 
     @classmethod
@@ -96,8 +97,8 @@ class Honest:
     def mix(self, said: Said) -> Array:
         """The estimate from all that is said of entries."""
         mean = self.to_common.mix(said.model, said.common, said.remote)
-        mean = self.to_line.mix(mean, said.line, said.remote)
         mean = self.to_second.mix(mean, said.second, said.remote)
+        mean = self.to_line.mix(mean, said.line, said.remote)
         if self.to_routine is not None and said.routine is not None:
             mean = self.to_routine.mix(mean, said.routine, said.remote)
         if self.apart is None or not said.silent.any():
