@@ -28,7 +28,7 @@ from fieldmend.recovery.filling import replaced
 from fieldmend.recovery.judging import outside
 from fieldmend.recovery.service import service
 from fieldmend.recovery.wide import among, many, regions
-from fieldmend.recovery.windows import windows
+from fieldmend.recovery.windows import SHORTEST, windows
 from fieldmend.result.holdout import Holdout
 from fieldmend.result.options import Options
 from fieldmend.result.recovered import Recovered
@@ -36,6 +36,7 @@ from fieldmend.result.states import State
 
 SCORED = 4  # windows of a long record: evenly spread, so that time stays bounded
 REGIONS = 8  # of a wide one, for the same reason
+TRIED = 1_000_000  # entries of such a window that a score is made of: a tenth of them are hidden
 LARGEST = 1e150  # a node with a reading beyond is not scored: errors are squared
 
 
@@ -97,7 +98,7 @@ class Trial:
 
 
 def trials(grid: Grid, name: str, options: Options) -> Iterator[Trial]:
-    """What to hide of a condition: in the whole record, or in evenly spread windows of a long one.
+    """What to hide of a condition: in the whole record, or in the middle of some windows of it.
 
     The same grid, condition and seed always hide the same readings.
     """
@@ -105,7 +106,7 @@ def trials(grid: Grid, name: str, options: Options) -> Iterator[Trial]:
     plan = windows(*grid.shape, options.window)
     chosen = np.linspace(0, len(plan) - 1, min(SCORED, len(plan))).round().astype(int)
     for i in chosen.tolist():
-        rows = plan[i].slots
+        rows = plan[i].slots if len(plan) == 1 else _middle(plan[i].slots, len(grid.nodes))
         X = np.asarray(grid.values[name][rows])
         limits = options.limits.get(name)
         readings = np.where(outside(X, limits) | _huge(X), np.nan, X)
@@ -117,6 +118,13 @@ def trials(grid: Grid, name: str, options: Options) -> Iterator[Trial]:
             left = _without(grid, name, rows, hidden)
             trial = Trial(left, readings, lost, hidden, options.seed + i, rows)
             yield from _by_regions(trial, name) if many(grid, options) else [trial]
+
+
+def _middle(slots: slice, nodes: int) -> slice:
+    """As much of a window as is witness enough."""
+    length = min(max(TRIED // nodes, SHORTEST), slots.stop - slots.start)
+    first = (slots.start + slots.stop - length) // 2
+    return slice(first, first + length)
 
 
 def _by_regions(trial: Trial, name: str) -> Iterator[Trial]:

@@ -30,7 +30,8 @@ from fieldmend.result.options import Options
 # between 1e-3 and 1e-6; each factor of ten costs a third more time.
 GAP, GAP_HIDDEN = 1e-4, 1e-3
 CERTIFIED = ("ls", "apg", "mc")
-SHARE = 0.05  # of the readings that a model is tried on
+SHARE = 0.05  # of the readings that a model is tried on,
+TRIED, FEWEST = 200_000, 512  # in the middle of a long window: entries, and slots at least
 DECIDES = ("auto",)  # methods whose anomalies are a decision about each reading
 
 
@@ -224,14 +225,18 @@ class ByModel:
         )
 
     def _tried(self, evidence: Array, passed: Array, window: Window) -> Hidden | None:
-        found = draw(~np.isnan(passed), np.isnan(evidence), self.options.seed + 1, SHARE)
+        length = max(TRIED // evidence.shape[1], FEWEST)
+        first = max(0, (len(evidence) - length) // 2)
+        some, passed = evidence[first : first + length], passed[first : first + length]
+        found = draw(~np.isnan(passed), np.isnan(some), self.options.seed + 1, SHARE)
         if not found.mask.any():
             return None
-        out = self._applied(np.where(found.mask, np.nan, evidence), window)
+        there = replace(window, start=window.start + first)
+        out = self._applied(np.where(found.mask, np.nan, some), there)
         at = rows, columns = np.nonzero(found.mask)
         gap = np.ones(len(rows), dtype=np.intp)
         bounds = out.lower[at], out.upper[at]
-        return Hidden(rows, columns, evidence[at], out.estimate[at], *bounds, gap)
+        return Hidden(rows + first, columns, some[at], out.estimate[at], *bounds, gap)
 
     def hidden(self, left: Array, window: Window, columns: Array) -> Bounded:
         """The field of some nodes from the readings that are left of them."""
