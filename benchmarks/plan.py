@@ -3,12 +3,14 @@
 Each network is cut in two; `fm.plan` sees the first part, for four errors each. ``said`` is its
 error and, after "to", the upper end of its interval (1.9 standard errors from eight blocks);
 ``found`` is the error on the rest, thinned by the schedule and recovered by the plan's model.
-``kept``: found is within what was asked. ``best``: the smallest share that the same rule allows of
-the plan's own design, tried step by step beyond the plan (every interval; changes in steps of 8 %);
-``/ best`` is the plan's share over it. ``nodes off``: the error if the same share of the messages
-came from some of the nodes only, which send everything, over the plan's error on the replay; a plan
-never advises that. ``replayed``: the share that schedule.csv
-sends when every line of it is obeyed by itself.
+``kept``: found is within what was asked. ``counted``: the same error with the readings that are
+held to be false scored as if they were true. ``best``: the smallest share that the same rule allows
+of the plan's own design, tried step by step beyond the plan (every interval; changes in steps of
+8 %); ``/ best`` is the plan's share over it, ``end`` beside it where the plan's interval is the
+longest that a record of its length can judge (every node heard in each of eight blocks).
+``nodes off``: the error if the same share of the messages came from some of the nodes only, which
+send everything, over the plan's error on the replay; a plan never advises that. ``replayed``: the
+share that schedule.csv sends when every line of it is obeyed by itself.
 
 Readings that a recovery of everything flags are not scored. Real files: ../shared/data, or
 FIELDMEND_DATA. Rules of scoring and of ties were settled with IntelLab's later days and the
@@ -34,7 +36,7 @@ import fieldmend as fm
 from fieldmend.grid import Grid
 from fieldmend.planning.replay import Replay, cut
 from fieldmend.planning.schedule import Schedule
-from fieldmend.planning.search import Asked
+from fieldmend.planning.search import Asked, longest_interval
 from table import RESULTS, write
 
 ROOT = Path(__file__).parents[1]
@@ -160,10 +162,16 @@ def exhaustive(plan: fm.Plan, replay: Replay, asked: Asked) -> float:
         steps = own.changes[name] * 1.08 ** np.arange(0, 4)
         made = [Schedule.of("change", replay.grid, changes={name: float(s)}) for s in steps]
     else:
-        most = int(1.3 * own.every) + 2
+        most = min(int(1.3 * own.every) + 2, int(longest_interval(replay.grid)) + 1)
         made = [Schedule.of(own.design, replay.grid, k) for k in range(own.every, most)]
     played = [replay.play(one) for one in made]
     return min((one.share for one in played if asked.meets(one)), default=np.nan)
+
+
+def ended(plan: fm.Plan) -> str:
+    """Whether the record can tell of nothing longer."""
+    assert plan.chosen is not None
+    return " end" if plan.chosen.schedule.every + 1 > longest_interval(plan.record) else ""
 
 
 def nodes_off(plan: fm.Plan, replay: Replay, condition: str) -> float:
@@ -202,13 +210,16 @@ def rows_of(network: Network, errors: Sequence[float]) -> Iterator[dict[str, obj
             "said": f"{score.error:.3g} to {score.high:.3g}",
             "found": f"{found:.3g}",
             "kept": "yes" if found <= error else "NO",
-            "/ best": f"{plan.chosen.share / best:.2f}",
+            "counted": f"{kept.counted[condition]:.3g}",
+            "/ best": f"{plan.chosen.share / best:.2f}{ended(plan)}",
             "nodes off": f"{nodes_off(plan, replay, condition):.1f}",
             "CPU": f"{spent:.0f}",
         }
 
 
-COLUMNS = ("design", "share", "replayed", "said", "found", "kept", "/ best", "nodes off", "CPU")
+COLUMNS = (
+    "design", "share", "replayed", "said", "found", "kept", "counted", "/ best", "nodes off", "CPU",
+)  # fmt: skip
 
 
 def main(wanted: list[str]) -> None:

@@ -10,7 +10,8 @@ quantities  directions, rain, meters, dust and humidity as what they are, and as
 newdays  a model fitted once, on days that it has not seen, beside line and imputers
 ablations  what each piece of the automatic recovery is worth
 honesty  is the printed error true: real error over printed error, by record and pattern of loss
-plan     what a plan says of its error, and what later days say; its share beside all that is tried
+plan     what a plan says of its error, and what later days say; its share beside all that is tried;
+         what silence is worth where nodes send on change
 peers    the libraries a user could take instead; makes their environments first
 """
 
@@ -33,7 +34,7 @@ SCRIPTS = {
     "newdays": [[HERE / "newdays.py"]],
     "ablations": [[HERE / "ablations.py"]],
     "honesty": [[HERE / "honesty.py"]],
-    "plan": [[HERE / "plan.py"]],
+    "plan": [[HERE / "plan.py"], [HERE / "onchange.py"]],
     "peers": [[HERE / "peers" / "run.py", "--setup"], [HERE / "peers" / "run.py"]],
 }
 

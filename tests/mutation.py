@@ -1,6 +1,8 @@
 """Do the tests bite? A seeded sample of small wrong changes, each met by the nearest tests.
 
 Run by `make check-long`, or: python tests/mutation.py --packages core --mutants 10
+The nearest tests run once as they are, each line's tests noted; a mutant then meets the tests that
+run its line, the quickest first, until one fails.
 Cosmic Ray (group `mutation`) makes the changes; they are made to copies, never to the source here.
 """
 
@@ -14,21 +16,22 @@ import shutil
 import subprocess
 import sys
 import tempfile
-import time
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
-# The quickest first: most mutants die in them.
+BUDGET = 40  # seconds of tests that a mutant meets, as they took with their lines noted
 NEAREST = {
     "core": ("test_prox", "test_loop", "test_engine", "test_problem", "test_refit",
              "test_solvers", "test_decomposition"),
     "field": ("test_cycles", "test_filter", "test_modelfile", "test_fieldmodel",
-              "test_field", "properties/test_field_invariance"),
+              "test_field", "test_paying", "test_outages", "test_second", "test_company",
+              "properties/test_field_invariance"),
     "recovery": ("test_windows", "test_states", "test_honest", "test_applying", "test_recovery",
-                 "test_quantities", "bad/test_recovering", "properties/test_recovery"),
+                 "test_quantities", "test_quantities_recovered", "test_decisions", "test_onchange",
+                 "bad/test_recovering", "properties/test_recovery"),
     "faults": ("test_geo", "test_excursions", "test_gross", "test_faults", "test_explanations"),
     "diagnostics": ("test_diagnostics",),
     "metrics.py": ("test_metrics",),
@@ -52,7 +55,7 @@ class Mutant:
 
     package: str
     file: str  # within src
-    operator: str
+    lines: range  # of the statement that is changed
     code: str
     change: str
 
@@ -95,7 +98,8 @@ def _mutant(package, path, name, occurrence):
     if name == "core/NumberReplacer" and re.match(r"_?[A-Z][A-Z_0-9, ]* = ", old):
         return None
     file = str(path.relative_to(ROOT / "src"))
-    return Mutant(package, file, name, code, f"{file}:{line}: {old.strip()}  ->  {new.strip()}")
+    change = f"{file}:{line}: {old.strip()}  ->  {new.strip()}"
+    return Mutant(package, file, statement(source, line), code, change)
 
 
 def _meaning(source):
@@ -127,51 +131,135 @@ def workshop(folder):
     for name in ("src", "tests", "pyproject.toml", "docs", "examples", "README.md", "Makefile"):
         source = ROOT / name
         if source.is_dir():
-            skip = shutil.ignore_patterns("__pycache__", "_build", "figures")
+            skip = shutil.ignore_patterns("__pycache__", "_build")
             shutil.copytree(source, folder / name, ignore=skip)
         else:
             shutil.copy(source, folder / name)
     return folder
 
 
-def passing(folder, package, seconds, *, module=None, without=()):
-    """Whether the nearest tests pass; in time, for a change may make a loop endless."""
-    files = [f"tests/{name}.py" for name in NEAREST[package]]
-    files = [name for name in files if (folder / name).exists()]
-    if module:
-        files.insert(0, f"src/{module}")  # its own examples
-    skip = [f"--deselect={name}" for name in without]
-    try:
-        done = _pytest(folder, "-x", *skip, *files, seconds=seconds)
-    except subprocess.TimeoutExpired:
-        return False
-    return done.returncode in (0, 5)  # 5: no test there
+@dataclass(frozen=True)
+class Reach:
+    """What the nearest tests of a package run, before anything is changed.
+
+    Attributes
+    ----------
+    tests
+        File of the source → line → the tests that run it.
+    seconds
+        Of each test.
+    failing
+        Tests that fail already: they can kill nothing.
+    """
+
+    tests: dict
+    seconds: dict
+    failing: frozenset
+
+    def of(self, mutant):
+        """The tests that run the changed statement, `BUDGET` seconds of the quickest."""
+        lines = self.tests.get(mutant.file, {})
+        found = set().union(*(lines.get(n, set()) for n in mutant.lines)) - self.failing
+        chosen, spent = [], 0.0
+        for test in sorted(found, key=lambda one: (self.seconds.get(one, 0.0), one)):
+            spent += self.seconds.get(test, 0.0)
+            if chosen and spent > BUDGET:
+                break
+            chosen.append(test)
+        return chosen, min(spent, BUDGET)
 
 
-def failing(folder, package):
-    """Tests that fail before anything is changed: they can kill nothing."""
+def reach(folder, package):
+    """Run the nearest tests and the package's own examples once, each line's tests noted."""
+    from coverage import CoverageData
+
     files = [f"tests/{name}.py" for name in NEAREST[package]]
-    done = _pytest(folder, "-rf", *(name for name in files if (folder / name).exists()))
-    return re.findall(r"^(?:FAILED|ERROR) (\S+)", done.stdout, flags=re.MULTILINE)
+    files = [name for name in files if (folder / name).exists()] + [f"src/fieldmend/{package}"]
+    done = _pytest(folder, "-rfE", "--cov=fieldmend", "--cov-context=test", "--cov-report=",
+                   "--durations=0", "--durations-min=0", "-vv", *files)  # fmt: skip
+    timed = re.findall(r"^([\d.]+)s (?:call|setup) +(\S.*)$", done.stdout, flags=re.MULTILINE)
+    seconds = Counter()
+    for spent, test in timed:
+        seconds[test] += float(spent)
+    failing = re.findall(r"^(?:FAILED|ERROR) (\S+)", done.stdout, flags=re.MULTILINE)
+    kept = folder / ".coverage"
+    if not kept.exists():
+        raise SystemExit(f"{package}: the nearest tests did not run\n{done.stdout[-2000:]}")
+    data = CoverageData(str(kept))
+    data.read()
+    tests = {}
+    for path in data.measured_files():
+        file = str(Path(path).relative_to(folder / "src"))
+        tests[file] = {
+            line: _ran(contexts, seconds)
+            for line, contexts in data.contexts_by_lineno(path).items()
+        }
+    kept.unlink()
+    return Reach(tests, dict(seconds), frozenset(failing))
+
+
+def _ran(contexts, known):
+    """Tests by the names that coverage gives them.
+
+    What a test sets up may be shared: all tests of its file look at it.
+    """
+    out = set()
+    for context in contexts:
+        test, _, phase = context.rpartition("|")
+        if phase == "run":
+            out.add(test)
+        elif phase == "setup":
+            own = test.partition("::")[0]
+            out |= {one for one in known if one.startswith(f"{own}::")}
+    return out
+
+
+def statement(source, line):
+    """The lines of the statement that a line belongs to: of a block, its head.
+
+    At the top of a file, and in the head of a class, a change shows wherever the file is used.
+    """
+    tree = ast.parse(source)
+    inner = None
+    for node in ast.walk(tree):
+        if isinstance(node, ast.stmt) and node.lineno <= line <= node.end_lineno:
+            inner = node if inner is None or node.lineno >= inner.lineno else inner
+    everything = range(1, source.count("\n") + 2)
+    if inner is None or inner in tree.body:
+        return everything
+    if isinstance(inner, ast.FunctionDef):  # what is default to it: all of it
+        return range(inner.lineno, inner.end_lineno + 1)
+    heads = [n.body for n in ast.walk(tree) if isinstance(n, ast.ClassDef)]
+    if any(inner in body for body in heads):
+        return everything
+    body = getattr(inner, "body", None)
+    return range(inner.lineno, body[0].lineno if body else inner.end_lineno + 1)
 
 
 def _pytest(folder, *arguments, seconds=3600):
     settings = {"PYTHONPATH": str(folder / "src"), "PYTHONDONTWRITEBYTECODE": "1",
                 "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1",
+                "COVERAGE_FILE": str(folder / ".coverage"),
                 "FIELDMEND_DATA": str(folder / "no-data")}  # fmt: skip
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *arguments]
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:xdist",
+               *arguments]  # fmt: skip
     return subprocess.run(command, cwd=folder, env={**os.environ, **settings}, timeout=seconds,
                           capture_output=True, text=True, check=False)  # fmt: skip
 
 
-def fate(mutant, folder, seconds, without):
-    """What became of a mutant: killed, or survived."""
+def fate(mutant, folder, known):
+    """What became of a mutant: killed, endless, survived, or met by no test at all."""
+    tests, spent = known.of(mutant)
+    if not tests:
+        return "unmet"
     target = folder / "src" / mutant.file
     kept = target.read_text("utf-8")
     target.write_text(mutant.code, encoding="utf-8")
     try:
-        lives = passing(folder, mutant.package, seconds, module=mutant.file, without=without)
-        return "survived" if lives else "killed"
+        done = _pytest(folder, "-x", *tests, seconds=90 + 6 * spent)
+        return "survived" if done.returncode == 0 else "killed"
+    except subprocess.TimeoutExpired:
+        return "endless"
     finally:
         target.write_text(kept, encoding="utf-8")
 
@@ -192,18 +280,16 @@ def main():
         for package in wish.packages:
             chosen, there = mutants(package, wish.mutants, wish.seed)
             shop = shops.get()
-            start = time.monotonic()
-            without = failing(shop, package)
+            known = reach(shop, package)
             shops.put(shop)
-            seconds = 60 + 4 * (time.monotonic() - start)
-            for name in without:
+            for name in sorted(known.failing):
                 _say(f"{package}: fails before anything is changed, left out: {name}")
-            _say(f"{package}: {len(chosen)} of {there} mutants, at most {seconds:.0f} s each")
+            _say(f"{package}: {len(chosen)} of {there} mutants, {len(known.seconds)} tests")
 
-            def meet(mutant, seconds=seconds, without=tuple(without)):
+            def meet(mutant, known=known):
                 shop = shops.get()
                 try:
-                    return mutant, fate(mutant, shop, seconds, without)
+                    return mutant, fate(mutant, shop, known)
                 finally:
                     shops.put(shop)
 
@@ -212,8 +298,9 @@ def main():
                     ended[package, became] += 1
                     _say(f"  {became:8}  {mutant.change}")
         for package in wish.packages:
-            killed, survived = ended[package, "killed"], ended[package, "survived"]
-            _say(f"{package:8}  killed {killed} of {killed + survived}")
+            killed = ended[package, "killed"] + ended[package, "endless"]
+            every = sum(number for (name, _), number in ended.items() if name == package)
+            _say(f"{package:8}  killed {killed} of {every}")
 
 
 def _say(text):

@@ -9,12 +9,14 @@ import pytest
 
 import fieldmend as fm
 from fieldmend.cli import main
+from fieldmend.planning.calibrating import for_schedule, witnesses
 from fieldmend.planning.comparing import best
 from fieldmend.planning.energy import Energy, airtime_ms, of_radio
 from fieldmend.planning.replay import cut, thinned
 from fieldmend.planning.schedule import Schedule, received, short_gaps
 from fieldmend.planning.scoring import blocks_of, score
-from fieldmend.planning.search import Asked, Steps, best_of, explore
+from fieldmend.planning.search import Asked, Steps, best_of, explore, longest_interval
+from fieldmend.planning.seldom import for_long_gaps
 
 SLOTS, NODES, HALF_HOUR = 384, 8, 1800
 ERROR = 0.1
@@ -129,9 +131,9 @@ def test_intervals_under_a_schedule_hold(made, whole):
     """The model is calibrated for the schedule."""
     later = cut(whole, slice(192, None))
     played = best(made, "clock")
-    replay, plain = made.ground.replay, made.ground.model
+    replay, plain = made.ground.replay, made.ground.models[0]
     sent = played.schedule.sent(later.values, later.times)
-    model = replay.model(played.schedule, plain)
+    model = replay.model(played.schedule, made.ground.models)
     one = fm.recover(thinned(later, sent), model=model, holdout=False)["t"]
     X, at = later.values["t"], ~sent & np.isfinite(later.values["t"])
     held = ((one.lower <= X) & (X <= one.upper))[at].mean()
@@ -139,6 +141,59 @@ def test_intervals_under_a_schedule_hold(made, whole):
     assert not np.array_equal(
         plain["t"].later.calibration.factor, model["t"].later.calibration.factor
     )
+
+
+def wandering_days(seed=4):
+    field = fm.simulate.climate_field(
+        288, NODES, climate=fm.simulate.CLIMATES["humidity"], slots_per_day=48, seed=seed
+    )
+    net = fm.simulate.network(
+        field=field, noise=0.03 * float(field.std()), sampling=0.9, loss="bursts",
+        anomaly_rate=0.0, seed=seed,
+    )  # fmt: skip
+    return fm.Grid.of(net.readings, condition="t", slot_seconds=HALF_HOUR)
+
+
+def test_an_ordinary_day_is_not_false_for_coming_seldom():
+    """How far nodes jump over the gaps of a schedule is not how far they jump to the next slot."""
+    grid = wandering_days()
+    early, late = cut(grid, slice(0, 144)), cut(grid, slice(144, None))
+    model = fm.FieldModel.fit(early)
+    sent = Schedule.of("clock", late, 8).sent(late.values, late.times)
+    false = [
+        int((one.apply(thinned(late, sent))["t"].sparse != 0).sum())
+        for one in (model, *for_long_gaps(model, early))
+    ]
+    assert false[0] > 5  # the network has none
+    assert max(false[1:]) <= 1
+
+
+def test_what_was_not_sent_chooses_the_rule_for_false_readings():
+    grid = wandering_days()
+    early, late = cut(grid, slice(0, 144)), cut(grid, slice(144, None))
+    model = fm.FieldModel.fit(early)
+    good = for_long_gaps(model, early)[0]
+    sent = Schedule.of("clock", late, 8).sent(late.values, late.times)
+    true = np.ones(sent.shape, dtype=bool)
+    trials = [witnesses(one["t"], late.values["t"], sent, true, 144) for one in (model, good)]
+    assert for_schedule([model["t"], good["t"]], trials).screen is good["t"].screen
+    assert for_schedule([good["t"], model["t"]], trials[::-1]).screen is good["t"].screen
+
+
+def test_the_longest_interval_lets_every_block_hear_every_node(whole):
+    assert longest_interval(whole) == SLOTS / 8
+    assert longest_interval(cut(whole, slice(0, 96))) == 96 / 16  # two days: no doubt can be told
+
+
+def test_a_verified_plan_says_the_error_with_flagged_readings_too(made, whole):
+    later = cut(whole, slice(192, None))
+    X = later.values["t"].copy()
+    X[20:180:40, 2] += 30.0
+    found = made.verify(replace(later, values={"t": X})).found
+    assert found.errors["t"] < 0.8 * found.counted["t"]
+    assert any("with them the error is" in note for note in found.notes)
+    said = made.verify(later).to_dict()["verified"]
+    assert said["error_with_flagged"] >= said["error"]
 
 
 def test_two_days_have_no_interval_and_a_tiny_error_no_plan(whole, tmp_path):
@@ -158,7 +213,7 @@ def test_a_message_carries_all_conditions(whole):
     grid = cut(whole, slice(0, 192))
     values = {"t": grid.values["t"], "u": 60 - 3 * grid.values["t"]}
     both = replace(grid, values=values, units={})
-    found = fm.plan(both, error={"t": 0.1, "u": 0.3}, designs=["staggered", "change"])
+    found = fm.plan(both, error={"t": 0.1, "u": 0.3}, designs=["change"])
     assert all(found.chosen.scores[name].high <= e for name, e in {"t": 0.1, "u": 0.3}.items())
     said = found.to_dict()
     assert [one["condition"] for one in said["conditions"]] == ["t", "u"]

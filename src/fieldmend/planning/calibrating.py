@@ -8,6 +8,7 @@ is asked of the record itself: thinned by the schedule, the left-out readings ar
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -70,15 +71,24 @@ def witnesses(part: FittedField, X: Array, sent: Array, true: Array, first: int)
     )
 
 
-def for_schedule(part: FittedField, trial: Trial) -> FittedField:
-    """The model with what the witnesses of a schedule say; as it was if they are too few."""
-    if len(trial.truth) < FEWEST:
-        return part
+def for_schedule(parts: Sequence[FittedField], trials: Sequence[Trial]) -> FittedField:
+    """Of models that differ in their rules, the one that the witnesses of a schedule prefer.
+
+    With the leans and intervals that they say; the first as it was if they are too few.
+    """
+    if len(trials[0].truth) < FEWEST:
+        return parts[0]
+    found = [_leaning(part, trial) for part, trial in zip(parts, trials, strict=True)]
+    return min(found, key=lambda one: one[0])[1]
+
+
+def _leaning(part: FittedField, trial: Trial) -> tuple[float, FittedField]:
+    """A model with what its witnesses say, and the error at them."""
     mixed = Honest.of_other_slots(trial, part.level)
     line = _line(trial, part.level)
     second = replace(trial, second=trial.later)
-    best = min(mixed, line, key=lambda one: float(np.abs(trial.truth - one.of(second)).mean()))
-    return replace(part, later=best)
+    errors = [float(np.abs(trial.truth - one.of(second)).mean()) for one in (mixed, line)]
+    return min(errors), replace(part, later=mixed if errors[0] <= errors[1] else line)
 
 
 def _line(trial: Trial, level: float) -> Honest:

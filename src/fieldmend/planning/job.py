@@ -17,6 +17,7 @@ from fieldmend.planning.replay import Played, Replay, cut
 from fieldmend.planning.result import Ground, Plan
 from fieldmend.planning.schedule import DESIGNS, Schedule
 from fieldmend.planning.search import COARSE, Asked, best_of, explore
+from fieldmend.planning.seldom import for_long_gaps
 from fieldmend.quantities import identify_all
 from fieldmend.records import Records, read
 from fieldmend.recovery.options import with_units
@@ -114,8 +115,8 @@ def plan(  # noqa: PLR0913 - the options of the command, keyword-only
     )  # fmt: skip
     say("fitting the model that the plan is run with", 0.08)
     ground = Ground(
-        record, own, replay, FieldModel.fit(record, seed=seed), energy or usual_energy(),
-        tuple(notes), seed,
+        record, own, replay, for_long_gaps(FieldModel.fit(record, seed=seed), record),
+        energy or usual_energy(), tuple(notes), seed,
     )  # fmt: skip
     made = choose(ground, errors, wish.designs, say)
     if verify is not None:
@@ -133,9 +134,9 @@ def choose(
     tried = _tried(ground.replay, asked, designs, say)
     chosen = best_of([one for every in tried.values() for one in every], asked)
     schedule = None if chosen is None else _of_all(chosen.schedule, ground.record)
-    model = ground.model
+    model = ground.models[0]
     if chosen is not None:
-        model = ground.replay.model(chosen.schedule, model)
+        model = ground.replay.model(chosen.schedule, ground.models)
     return Plan(
         asked=tuple(asked), ground=ground, chosen=chosen, schedule=schedule, model=model,
         tried=tried,

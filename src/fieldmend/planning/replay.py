@@ -6,7 +6,7 @@ model what to lean to under this schedule: those come from the other half.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -19,6 +19,7 @@ from fieldmend.grid import Array, Grid
 from fieldmend.planning.calibrating import for_schedule, witnesses
 from fieldmend.planning.schedule import Schedule, received
 from fieldmend.planning.scoring import NOTHING, Score, blocks_of, score
+from fieldmend.planning.seldom import for_long_gaps
 from fieldmend.quantities import Quantity
 from fieldmend.recovery.condition import Applying, recover_condition
 from fieldmend.recovery.storage import Storage
@@ -39,22 +40,23 @@ class Played:
 
 @dataclass(frozen=True, eq=False)
 class Half:
-    """One half of a record, and the model of the other."""
+    """One half of a record, and the model of the other, with one rule or another."""
 
     grid: Grid
     false: Values  # readings that are flagged: no truth to compare with
-    model: FieldModel
+    models: tuple[FieldModel, ...]
 
     def messages(self, schedule: Schedule) -> Array:
         """True where a message arrives."""
         return arriving(self.grid, schedule)
 
-    def witnesses(self, name: str, sent: Array) -> Trial:
-        """What the model says of readings that were not sent."""
-        part = self.model[name]
-        true = ~self.false[name]
-        first = self.model.first_slot(part, self.grid)
-        return witnesses(part, self.grid.values[name], sent, true, first)
+    def witnesses(self, name: str, sent: Array) -> list[Trial]:
+        """What each model says of readings that were not sent."""
+        true, X = ~self.false[name], self.grid.values[name]
+        return [
+            witnesses(model[name], X, sent, true, model.first_slot(model[name], self.grid))
+            for model in self.models
+        ]
 
 
 class Replay:
@@ -75,7 +77,7 @@ class Replay:
         middle = len(grid.times) // 2
         parts = [cut(grid, slice(0, middle)), cut(grid, slice(middle, None))]
         say("fitting a model to each half", 0.0)
-        models = [FieldModel.fit(part, seed=seed) for part in parts]
+        models = [for_long_gaps(FieldModel.fit(part, seed=seed), part) for part in parts]
         self.false = false_readings(grid, quantities, self.options)
         rows = (slice(0, middle), slice(middle, None))
         self.halves = [
@@ -112,10 +114,12 @@ class Replay:
             scores[name] = score(np.vstack(off), self.block, self.quantile)
         return Played(schedule, share, scores)
 
-    def _off(self, half: Half, name: str, sent: Array, schedule: Schedule, other: Trial) -> Array:
-        """Distances from the readings of a half; what to lean to comes from the other."""
-        part = for_schedule(half.model[name], other)
-        first = half.model.first_slot(part, half.grid)
+    def _off(
+        self, half: Half, name: str, sent: Array, schedule: Schedule, others: list[Trial]
+    ) -> Array:
+        """Distances from the readings of a half; rule and leans come from the other."""
+        part = for_schedule([model[name] for model in half.models], others)
+        first = half.models[0].first_slot(part, half.grid)
         return distances(
             half.grid, name, sent, self._how(schedule), self.quantities[name],
             model=Applying(part, first), false=half.false[name],
@@ -124,13 +128,14 @@ class Replay:
     def _how(self, schedule: Schedule) -> Options:
         return replace(self.options, on_change=dict(schedule.changes) or None)
 
-    def model(self, schedule: Schedule, whole: FieldModel) -> FieldModel:
-        """The model of the whole record, leaning as the witnesses of both halves say."""
-        parts: dict[str, FittedField] = dict(whole.conditions)
+    def model(self, schedule: Schedule, whole: Sequence[FieldModel]) -> FieldModel:
+        """Of the models of the whole record, what the witnesses of both halves prefer."""
+        parts: dict[str, FittedField] = dict(whole[0].conditions)
         for name in self.quantities:
-            trials = [half.witnesses(name, half.messages(schedule)) for half in self.halves]
-            parts[name] = for_schedule(parts[name], Trial.pooled(trials))
-        return replace(whole, conditions=parts)
+            halves = [half.witnesses(name, half.messages(schedule)) for half in self.halves]
+            pooled = [Trial.pooled(list(both)) for both in zip(*halves, strict=True)]
+            parts[name] = for_schedule([model[name] for model in whole], pooled)
+        return replace(whole[0], conditions=parts)
 
 
 def cut(grid: Grid, rows: slice, nodes: Array | None = None) -> Grid:

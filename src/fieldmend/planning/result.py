@@ -23,19 +23,18 @@ from fieldmend.planning.comparing import a_day
 from fieldmend.planning.energy import Energy
 from fieldmend.planning.replay import Played, Replay
 from fieldmend.planning.schedule import Schedule
+from fieldmend.planning.scoring import DAY, FEWEST_DAYS
 from fieldmend.planning.search import Asked
 from fieldmend.planning.verifying import Found, verify
 from fieldmend.quantities import Quantity
 from fieldmend.version import __version__
 
-DAY = 86_400_000_000  # µs
 FILES = {
     "schedule": "schedule.csv",
     "plan": "plan.json",
     "curve": "curve.html",
     "model": "model.npz",
 }
-FEWEST_DAYS = 2.9  # days that a doubt can be told from: of two, nobody knows what days differ by
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,7 +44,7 @@ class Ground:
     record: Grid
     quantities: Mapping[str, Quantity]
     replay: Replay
-    model: FieldModel  # of the whole record, not yet for a schedule
+    models: tuple[FieldModel, ...]  # of the whole record, not yet for a schedule
     energy: Energy
     notes: tuple[str, ...] = ()
     seed: int = 0
@@ -258,6 +257,7 @@ class Plan:
             error = self.found.errors[asked.condition]
             part["verified"] = {
                 "error": _finite(error),
+                "error_with_flagged": _finite(self.found.counted[asked.condition]),
                 "share": self.found.share,
                 "within": error <= asked.error,
             }
@@ -351,7 +351,8 @@ class Plan:
         """
         from fieldmend.planning.curve import page
 
-        files = self._files(folder)
+        names = {kind: name for kind, name in FILES.items() if kind != "schedule" or self.schedule}
+        files = {kind: Path(folder) / name for kind, name in names.items()}
         check_outputs(files.values(), force=force)
         made: dict[str, Callable[[], str]] = {
             "schedule": self.schedule_csv,
@@ -365,11 +366,6 @@ class Plan:
                 else:
                     part.write_text(made[kind](), encoding="utf-8")
         return files
-
-    def _files(self, folder: str | os.PathLike[str]) -> dict[str, Path]:
-        """What `write` writes there."""
-        names = {kind: name for kind, name in FILES.items() if kind != "schedule" or self.schedule}
-        return {kind: Path(folder) / name for kind, name in names.items()}
 
     def schedule_csv(self) -> str:
         """The schedule as CSV: node, interval_s, phase_s, change.

@@ -13,6 +13,7 @@ SURE = 1.9
 """Standard errors above the error: where the quantile 0.95 of Student's t with seven degrees of
 freedom lies. Later days may be worse than the record's, but seldom by more."""
 DAY = 86_400_000_000  # µs
+FEWEST_DAYS = 2.9  # days that a doubt can be told from: of two, nobody knows what days differ by
 FEWEST = 8  # readings of a node that its error is told of
 
 

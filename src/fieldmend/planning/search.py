@@ -11,15 +11,14 @@ import numpy as np
 from fieldmend.grid import Array, Grid
 from fieldmend.planning.replay import Played, Replay
 from fieldmend.planning.schedule import Schedule
+from fieldmend.planning.scoring import BLOCKS, DAY, FEWEST_DAYS
 
-COARSE = (2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256)
+COARSE = (2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512, 768, 1024)
 """Of so many readings one is sent."""
-FINE = 1.08  # ratio of two shares that are tried
+FINE = 1.04  # ratio of two shares that are tried
 ALIKE = 1.03  # ratio of two shares that are no reason to prefer one
 BEYOND = 1.3  # times the first that missed the error: so far one looks for another that meets it
 HOPELESS = 3.0  # times the error that is asked for: nothing further on is tried
-FEWEST = 8  # messages of a node in a half
-DAY = 86_400_000_000  # µs
 
 
 @dataclass(frozen=True)
@@ -95,8 +94,12 @@ def _between(met: float, missed: float, *, whole: bool) -> list[float]:
 
 
 def longest_interval(grid: Grid) -> float:
-    """Slots: a day, and less on a short record, of which each half has to have some messages."""
-    return min(DAY / grid.slot, len(grid.times) / 2 / FEWEST)
+    """Slots: every node is heard in each block, or blocks would not tell how sure an error is.
+
+    Twice as often where blocks cannot tell it in any case: on a record without three days.
+    """
+    heard = 1 if len(grid.times) * grid.slot >= FEWEST_DAYS * DAY else 2
+    return len(grid.times) / (heard * BLOCKS)
 
 
 def maker(replay: Replay, design: str, condition: str) -> Make:

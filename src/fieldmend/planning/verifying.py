@@ -17,14 +17,29 @@ from fieldmend.quantities import Quantity
 from fieldmend.recovery.condition import Applying
 from fieldmend.result.options import Options
 from fieldmend.text import count as count_words
-from fieldmend.text import moment, named, shown
+from fieldmend.text import figure, moment, named, shown
 
 
 @dataclass(frozen=True)
 class Found:
-    """What became of a plan: the error of each condition, the share sent, and what was left out."""
+    """What became of a plan.
+
+    Attributes
+    ----------
+    errors
+        Condition → error at readings that were not sent and are not held to be false.
+    counted
+        The same with those that are held to be false counted as if they were true.
+    share
+        Of the readings, sent.
+    count
+        Readings that the errors are of.
+    notes
+        What was left out.
+    """
 
     errors: Mapping[str, float]
+    counted: Mapping[str, float]
     share: float
     count: int
     notes: tuple[str, ...] = ()
@@ -51,11 +66,14 @@ def verify(
     false = _false(grid, before, quantities, options)
     sent = arriving(grid, schedule)
     how = replace(options, on_change=dict(schedule.changes) or None)
-    errors, count = {}, 0
+    errors, counted, count = {}, {}, 0
+    none = np.zeros(sent.shape, dtype=np.bool_)
     for name, quantity in quantities.items():
         part = model[name]
         applied = Applying(part, model.first_slot(part, grid))
-        off = distances(grid, name, sent, how, quantity, model=applied, false=false[name])
+        off = distances(grid, name, sent, how, quantity, model=applied, false=none)
+        counted[name] = statistic(off, quantile)
+        off = np.where(false[name], np.nan, off)
         errors[name] = statistic(off, quantile)
         count += int(np.isfinite(off).sum())
         gone = false[name] & ~sent
@@ -63,9 +81,10 @@ def verify(
             nodes = [shown(schedule.nodes[n]) for n in np.flatnonzero(gone.any(axis=0))]
             notes.append(
                 f"{shown(name)}: {count_words(int(gone.sum()))} readings that were not sent are "
-                f"held to be false ({named('node', nodes)}) and not scored"
+                f"held to be false ({named('node', nodes)}) and not scored; with them the error "
+                f"is {figure(counted[name])}"
             )
-    return Found(errors, share_sent(grid, schedule), count, tuple(notes))
+    return Found(errors, counted, share_sent(grid, schedule), count, tuple(notes))
 
 
 def _false(
