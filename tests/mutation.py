@@ -31,6 +31,7 @@ NEAREST = {
               "properties/test_field_invariance"),
     "recovery": ("test_windows", "test_states", "test_honest", "test_applying", "test_recovery",
                  "test_quantities", "test_quantities_recovered", "test_decisions", "test_onchange",
+                 "test_options", "test_xarrays", "test_hidden_readings",
                  "bad/test_recovering", "properties/test_recovery"),
     "faults": ("test_geo", "test_excursions", "test_gross", "test_faults", "test_explanations"),
     "diagnostics": ("test_diagnostics",),

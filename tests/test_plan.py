@@ -187,9 +187,11 @@ def test_the_longest_interval_lets_every_block_hear_every_node(whole):
 
 def test_a_verified_plan_says_the_error_with_flagged_readings_too(made, whole):
     later = cut(whole, slice(192, None))
+    schedule = Schedule.of("clock", later, 3)
+    unsent = ~schedule.sent(later.values, later.times)[:, 2] & np.isfinite(later.values["t"][:, 2])
     X = later.values["t"].copy()
-    X[20:180:40, 2] += 30.0
-    found = made.verify(replace(later, values={"t": X})).found
+    X[np.flatnonzero(unsent)[10:100:20], 2] += 30.0
+    found = replace(made, schedule=schedule).verify(replace(later, values={"t": X})).found
     assert found.errors["t"] < 0.8 * found.counted["t"]
     assert any("with them the error is" in note for note in found.notes)
     said = made.verify(later).to_dict()["verified"]
@@ -210,7 +212,7 @@ def test_two_days_have_no_interval_and_a_tiny_error_no_plan(whole, tmp_path):
 
 
 def test_a_message_carries_all_conditions(whole):
-    grid = cut(whole, slice(0, 192))
+    grid = cut(whole, slice(0, 96))
     values = {"t": grid.values["t"], "u": 60 - 3 * grid.values["t"]}
     both = replace(grid, values=values, units={})
     found = fm.plan(both, error={"t": 0.1, "u": 0.3}, designs=["change"])
@@ -334,14 +336,33 @@ def test_changes_fall_between_the_steps_of_a_sensor():
 
 
 def test_scores_by_blocks_and_quantile():
-    off = np.full((80, 2), np.nan)
-    off[:, 0] = np.repeat(np.arange(8.0), 10)
+    off = np.full((1, 80, 2), np.nan)
+    off[0, :, 0] = np.repeat(np.arange(8.0), 10)
     found = score(off, np.arange(80) // 10)
     assert found.error == 3.5
     assert found.doubt == pytest.approx(np.std(np.arange(8), ddof=1) / np.sqrt(8))
     assert found.worst == (0, 3.5)
     assert score(off, np.arange(80) // 10, 0.9).error > 6
     assert set(blocks_of(7 * 48, HALF_HOUR * 1_000_000)) == set(range(8))
+
+
+def test_what_phases_differ_by_is_doubt():
+    off = np.ones((3, 80, 2)) * np.array([1.0, 2.0, 3.0])[:, None, None]
+    found = score(off, np.arange(80) // 10)
+    assert found.error == 2.0
+    assert found.doubt == pytest.approx(1.0)  # blocks are alike; the next phase is any of these
+
+
+def test_few_messages_are_played_at_several_phases(whole):
+    few = Schedule.of("staggered", whole, 24)
+    shifts = few.shifted(9)
+    assert len(shifts) == 4
+    due = np.stack([one.due(whole.times) for one in shifts])
+    assert due.sum(axis=0).max() == 1  # no reading twice
+    assert [len(few.shifted(k)) for k in (1, 3)] == [1, 3]
+    assert few.shifted(1)[0].phases.tolist() == few.phases.tolist()
+    assert len(Schedule.of("clock", whole, 2).shifted(9)) == 2
+    assert len(Schedule.of("change", whole, changes={"t": 0.1}).shifted(9)) == 1
 
 
 @pytest.mark.parametrize(("sf", "size", "ms"), [(7, 25, 61.7), (10, 25, 411.6), (12, 64, 2793.5)])

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from math import ceil
 
 import numpy as np
 
@@ -24,6 +25,8 @@ from fieldmend.quantities import Quantity
 from fieldmend.recovery.condition import Applying, recover_condition
 from fieldmend.recovery.storage import Storage
 from fieldmend.result.options import Options
+
+MESSAGES = 1000  # that an error is of, at least, if need be at several phases
 
 Values = Mapping[str, Array]
 Step = Callable[[str, float], object]
@@ -85,6 +88,7 @@ class Replay:
             for part, own, model in zip(parts, rows, reversed(models), strict=True)
         ]
         self.block = blocks_of(len(grid.times), grid.slot)
+        self.readings = int(_there(grid).sum())
         self._played: dict[tuple[object, ...], Played] = {}
 
     def share(self, schedule: Schedule) -> float:
@@ -99,20 +103,31 @@ class Replay:
         return self._played[key]
 
     def fresh(self, schedule: Schedule) -> Played:
-        """The same, whatever was played before."""
+        """The same, whatever was played before.
+
+        Where a schedule sends few messages, one false reading among them weighs much, and which
+        are sent is luck: it is played again at other phases.
+        """
         share = self.share(schedule)
         if share >= 1.0:
             return Played(schedule, 1.0, dict.fromkeys(self.quantities, NOTHING))
-        sent = [half.messages(schedule) for half in self.halves]
+        shifts = schedule.shifted(ceil(MESSAGES / max(share * self.readings, 1.0)))
         scores = {}
         for name in self.quantities:
-            trials = [half.witnesses(name, s) for half, s in zip(self.halves, sent, strict=True)]
-            off = [
+            off = np.stack([self._played_off(name, one) for one in shifts])
+            scores[name] = score(off, self.block, self.quantile)
+        return Played(schedule, share, scores)
+
+    def _played_off(self, name: str, schedule: Schedule) -> Array:
+        """Distances from the readings that a schedule leaves out."""
+        sent = [half.messages(schedule) for half in self.halves]
+        trials = [half.witnesses(name, s) for half, s in zip(self.halves, sent, strict=True)]
+        return np.vstack(
+            [
                 self._off(half, name, s, schedule, trial)
                 for half, s, trial in zip(self.halves, sent, reversed(trials), strict=True)
             ]
-            scores[name] = score(np.vstack(off), self.block, self.quantile)
-        return Played(schedule, share, scores)
+        )
 
     def _off(
         self, half: Half, name: str, sent: Array, schedule: Schedule, others: list[Trial]
@@ -163,8 +178,12 @@ def arriving(grid: Grid, schedule: Schedule) -> Array:
 
 def share_sent(grid: Grid, schedule: Schedule) -> float:
     """Messages over readings."""
-    there = np.any([~np.isnan(X) for X in grid.values.values()], axis=0)
-    return float(schedule.sent(grid.values, grid.times).sum() / max(there.sum(), 1))
+    return float(schedule.sent(grid.values, grid.times).sum() / max(_there(grid).sum(), 1))
+
+
+def _there(grid: Grid) -> Array:
+    """True where a node has a reading of any condition."""
+    return np.asarray(np.any([~np.isnan(X) for X in grid.values.values()], axis=0))
 
 
 def distances(

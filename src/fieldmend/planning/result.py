@@ -74,7 +74,7 @@ class Plan:
     Examples
     --------
     >>> import fieldmend as fm
-    >>> net = fm.simulate.network(slots=288, nodes=8, field="temperature", noise=0.05, seed=3)
+    >>> net = fm.simulate.network(slots=144, nodes=8, field="temperature", noise=0.05, seed=3)
     >>> grid = fm.Grid.of(net.readings, condition="temperature", unit="°C", slot_seconds=1200)
     >>> plan = fm.plan(grid, error=0.5, designs=["staggered"])
     >>> plan
@@ -134,7 +134,7 @@ class Plan:
         Examples
         --------
         >>> import fieldmend as fm
-        >>> net = fm.simulate.network(slots=288, nodes=8, field="temperature", seed=3)
+        >>> net = fm.simulate.network(slots=144, nodes=8, field="temperature", seed=3)
         >>> plan = fm.plan(fm.Grid.of(net.readings, slot_seconds=1200), error=2, designs=["clock"])
         >>> plan.again(4).chosen.share <= plan.chosen.share
         True
@@ -188,9 +188,9 @@ class Plan:
         Examples
         --------
         >>> import fieldmend as fm
-        >>> net = fm.simulate.network(slots=432, nodes=8, field="temperature", noise=0.05, seed=3)
-        >>> grid = fm.Grid.of(net.readings[:288], slot_seconds=1200)
-        >>> later = fm.Grid.of(net.readings[288:], slot_seconds=1200, start="1970-01-05")
+        >>> net = fm.simulate.network(slots=216, nodes=8, field="temperature", noise=0.05, seed=3)
+        >>> grid = fm.Grid.of(net.readings[:144], slot_seconds=1200)
+        >>> later = fm.Grid.of(net.readings[144:], slot_seconds=1200, start="1970-01-03")
         >>> plan = fm.plan(grid, error=0.5, designs=["staggered"]).verify(later)
         >>> plan.found.errors["value"] < 0.5
         True
@@ -217,7 +217,7 @@ class Plan:
         Examples
         --------
         >>> import fieldmend as fm
-        >>> net = fm.simulate.network(slots=288, nodes=8, field="temperature", seed=3)
+        >>> net = fm.simulate.network(slots=144, nodes=8, field="temperature", seed=3)
         >>> grid = fm.Grid.of(net.readings, slot_seconds=1200)
         >>> sorted(fm.plan(grid, error=2, designs=["clock"]).to_dict())[:3]
         ['advice', 'asleep_j_a_day', 'chosen']
@@ -310,7 +310,7 @@ class Plan:
         Examples
         --------
         >>> import fieldmend as fm
-        >>> net = fm.simulate.network(slots=288, nodes=8, field="temperature", seed=3)
+        >>> net = fm.simulate.network(slots=144, nodes=8, field="temperature", seed=3)
         >>> grid = fm.Grid.of(net.readings, slot_seconds=1200)
         >>> fm.plan(grid, error=2, designs=["clock"]).figure().layout.xaxis.title.text
         'share of the readings that is sent'
@@ -343,7 +343,7 @@ class Plan:
         --------
         >>> import tempfile
         >>> import fieldmend as fm
-        >>> net = fm.simulate.network(slots=288, nodes=8, field="temperature", seed=3)
+        >>> net = fm.simulate.network(slots=144, nodes=8, field="temperature", seed=3)
         >>> grid = fm.Grid.of(net.readings, slot_seconds=1200)
         >>> plan = fm.plan(grid, error=2, designs=["clock"])
         >>> sorted(plan.write(tempfile.mkdtemp()))
@@ -378,7 +378,7 @@ class Plan:
         Examples
         --------
         >>> import fieldmend as fm
-        >>> net = fm.simulate.network(slots=288, nodes=8, field="temperature", seed=3)
+        >>> net = fm.simulate.network(slots=144, nodes=8, field="temperature", seed=3)
         >>> plan = fm.plan(fm.Grid.of(net.readings, slot_seconds=1200), error=4, designs=["clock"])
         >>> plan.schedule_csv().splitlines()[0]
         'node,interval_s,phase_s,change'

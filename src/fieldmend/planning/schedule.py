@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -13,6 +13,7 @@ from fieldmend.grid import Array, Grid
 DESIGNS = ("clock", "staggered", "change")
 GOLDEN = 0.6180339887498949
 """Multiples of it, modulo 1, are spread evenly however many are taken, and neighbours far apart."""
+PHASES = 4
 SHORT = 12  # slots: a longer silence is a node that was down, and such a node has nothing to send
 
 
@@ -64,6 +65,15 @@ class Schedule:
             phases = np.floor(np.arange(len(grid.nodes)) * GOLDEN % 1.0 * every).astype(np.int64)
         offset = int(grid.times[0]) % grid.slot
         return cls(design, grid.nodes, grid.slot, every, phases, offset, dict(changes or {}))
+
+    def shifted(self, times: int) -> list[Schedule]:
+        """The same begun at up to so many times, four at the most: evenly spread phases.
+
+        A node that sends on change has no phase: itself alone.
+        """
+        count = 1 if self.changes else min(times, self.every, PHASES)
+        steps = [k * self.every // count for k in range(count)]
+        return [replace(self, phases=(self.phases + step) % self.every) for step in steps]
 
     def of_nodes(self, which: Array) -> Schedule:
         """The same for some of the nodes."""

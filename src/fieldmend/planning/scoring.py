@@ -56,10 +56,12 @@ NOTHING = Score(0.0, 0.0, (-1, 0.0), 0)
 def score(off: Array, block: Array, quantile: float | None = None) -> Score:
     """The error of what is not NaN.
 
+    What blocks differ by and what phases differ by add up: later days have another of each.
+
     Parameters
     ----------
     off
-        Distances from the readings, slots × nodes; NaN where nothing is scored.
+        Distances from the readings, phases × slots × nodes; NaN where nothing is scored.
     block
         Number of each slot's block.
     quantile
@@ -67,7 +69,7 @@ def score(off: Array, block: Array, quantile: float | None = None) -> Score:
 
     Examples
     --------
-    >>> off = np.tile([1.0, 3.0], (80, 1))
+    >>> off = np.tile([1.0, 3.0], (1, 80, 1))
     >>> found = score(off, np.arange(80) // 10)
     >>> found.error, found.doubt, found.worst
     (2.0, 0.0, (1, 3.0))
@@ -75,11 +77,13 @@ def score(off: Array, block: Array, quantile: float | None = None) -> Score:
     scored = np.isfinite(off)
     if not scored.any():
         return NOTHING
-    parts = [statistic(off[block == b], quantile) for b in np.unique(block)]
-    known = np.array([one for one in parts if np.isfinite(one)])
+    by_block = [statistic(off[:, block == b], quantile) for b in np.unique(block)]
+    known = np.array([one for one in by_block if np.isfinite(one)])
     doubt = float(known.std(ddof=1) / np.sqrt(len(known))) if len(known) > 1 else np.inf
-    enough = np.flatnonzero(scored.sum(axis=0) >= FEWEST)
-    by_node = {int(n): statistic(off[:, n], quantile) for n in enough}
+    if len(off) > 1:
+        doubt = float(np.hypot(doubt, np.std([statistic(one, quantile) for one in off], ddof=1)))
+    enough = np.flatnonzero(scored.sum(axis=(0, 1)) >= FEWEST)
+    by_node = {int(n): statistic(off[:, :, n], quantile) for n in enough}
     worst = max(by_node.items(), key=lambda item: item[1], default=(-1, np.nan))
     return Score(statistic(off, quantile), doubt, worst, int(scored.sum()))
 

@@ -18,7 +18,6 @@ COARSE = (2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512, 76
 FINE = 1.04  # ratio of two shares that are tried
 ALIKE = 1.03  # ratio of two shares that are no reason to prefer one
 BEYOND = 1.3  # times the first that missed the error: so far one looks for another that meets it
-HOPELESS = 3.0  # times the error that is asked for: nothing further on is tried
 
 
 @dataclass(frozen=True)
@@ -33,8 +32,8 @@ class Asked:
         return played.scores[self.condition].high <= self.error
 
     def hopeless(self, played: Played) -> bool:
-        """Whether it is so far off that nothing thinner need be tried."""
-        return played.scores[self.condition].low > HOPELESS * self.error
+        """Whether it clearly misses: what is thinner and meets the error does so by luck."""
+        return played.scores[self.condition].low > self.error
 
 
 Make = Callable[[float], Schedule | None]
