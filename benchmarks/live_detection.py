@@ -2,6 +2,7 @@
 
 Three runs over the two days after the three that the model was fitted to: untouched, with stuck
 nodes, with nodes that drift by 1 °C an hour; spikes are put into the stuck run at the other nodes.
+Humidity is fed beside the temperature, as the motes sent it. Flags alone: live_flags.py.
 Writes benchmarks/results/live_detection.md.
 """
 
@@ -15,7 +16,6 @@ import numpy as np
 import fieldmend as fm
 from fieldmend.flags import BAD
 from fieldmend.live.companions import Companions
-from fieldmend.live.following import Follower
 from fieldmend.live.view import View
 from live_network import cut, feed, intellab, station
 
@@ -29,10 +29,11 @@ def run(model, companions, grid, X, first):
     flags = np.zeros(X.shape, np.uint8)
     with station(model, int(grid.times[first]), companions) as one:
         for row in range(first, len(X)):
-            feed(one, grid, row, X)
+            feed(one, grid, row, {"temperature": X})
         order = [one.intake.writer.nodes[name] - 1 for name in grid.nodes]
         for slot, blob in one.journal.connection.execute(
-            "SELECT s.slot, k.flag FROM clean k JOIN slots s ON s.id = k.closing WHERE s.rev = 0"
+            "SELECT s.slot, k.flag FROM clean k JOIN slots s ON s.id = k.closing "
+            "JOIN conditions c ON c.id = k.condition WHERE s.rev = 0 AND c.name = 'temperature'"
         ):
             row = (slot - int(grid.times[0])) // grid.slot
             flags[row] = np.frombuffer(blob, np.uint8)[order]
@@ -45,63 +46,19 @@ def run(model, companions, grid, X, first):
     return [(e["kind"], e["node"], row_of(e["first_seen"]), e["text"]) for e in found], flags
 
 
-def flags_of(model, grid, X, first):
-    """Rev 0 flags by the filter alone, slots × nodes: no journal, seconds instead of minutes."""
-    follower, flags = Follower(model), np.zeros(X.shape, np.uint8)
-    for row in range(first, len(X)):
-        said = follower.follow({"temperature": X[row]}, grid.nodes, int(grid.times[row]), grid.slot)
-        flags[row] = said["temperature"].flag
-    return flags
-
-
-def flags_only(model, grid, first) -> None:
-    """Spikes and false flags of rev 0. Writes benchmarks/results/live_flags.md."""
-    X, rng = grid.values["temperature"], np.random.default_rng(3)
-    seen = np.isfinite(X[FITTED:])
-    false = np.isin(flags_of(model, grid, X, first)[FITTED:], BAD) & seen
-    lines = [
-        "# Live: flags of rev 0",
-        "",
-        f"IntelLab temperature, 51 nodes, slots of 5 min; model of 4-6 March, {len(X) - FITTED} "
-        "slots from 7 March on (`python benchmarks/live_detection.py --flags-only`).",
-        "",
-        f"Untouched readings flagged: {false.sum()} of {seen.sum():,} "
-        f"({1e4 * false.sum() / seen.sum():.1f} in 10⁴), at {false.any(axis=0).sum()} nodes in "
-        f"{false.any(axis=1).sum()} slots.",
-        "",
-        "| spike, ± °C | put | flagged in rev 0 |",
-        "| --- | --- | --- |",
-    ]
-    for size in SPIKES:
-        Y, put = X.copy(), []
-        for row in range(FITTED, len(X), 2):
-            k = int(rng.integers(51))
-            if np.isfinite(X[row, k]):
-                Y[row, k] += size * float(rng.choice((-1, 1)))
-                put.append((row, k))
-        flags = flags_of(model, grid, Y, first)
-        found = np.mean([flags[at] in BAD for at in put])
-        lines.append(f"| {size:g} | {len(put)} | {100 * found:.1f} % |")
-    print("\n".join(lines))
-    RESULTS.with_name("live_flags.md").write_text("\n".join(lines) + "\n")
-
-
 def main() -> None:  # noqa: PLR0915 - three runs, one after the other
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--slots", type=int, default=576)
-    parser.add_argument("--flags-only", action="store_true")
     given = parser.parse_args()
-    grid = cut(intellab(), slice(0, FITTED + given.slots))
+    grid = cut(intellab("temperature", "humidity"), slice(0, FITTED + given.slots))
     past = cut(grid, slice(0, FITTED))
     model = fm.recover(past, holdout=False).model
-    if given.flags_only:
-        flags_only(model, grid, FITTED - BEFORE)
-        return
-    companions = Companions.fit(past)
+    companions = Companions.fit(past, model)
     X, first = grid.values["temperature"], FITTED - BEFORE
     rng = np.random.default_rng(3)
     lines = [
-        f"IntelLab temperature, 51 nodes, slots of 5 min; model of 4-6 March, {given.slots} slots "
+        "IntelLab temperature with humidity beside it, 51 nodes, slots of 5 min; model of 4-6 March, "
+        f"{given.slots} slots "
         "from 7 March on (`python benchmarks/live_detection.py`).",
         "",
     ]

@@ -25,13 +25,13 @@ DATA = Path(__file__).parents[2] / "shared" / "data"
 MINUTE = 60_000_000
 
 
-def intellab(condition: str = "temperature") -> Grid:
+def intellab(*conditions: str) -> Grid:
     """IntelLab, 4 to 8 March, five-minute slots; mote 18 dies and is left out."""
     grid = fm.read(str(DATA / "intellab_mar04_08.parquet")).grid("5min")
     kept = [name != "18" for name in grid.nodes]
     return replace(
         grid,
-        values={condition: grid.values[condition][:, kept]},
+        values={one: grid.values[one][:, kept] for one in conditions or ("temperature",)},
         nodes=tuple(n for n, k in zip(grid.nodes, kept, strict=True) if k),
         places=None,
     )
@@ -57,16 +57,15 @@ def station(
             yield out
 
 
-def feed(one: Station, grid: Grid, row: int, X: Array | None = None) -> None:
+def feed(one: Station, grid: Grid, row: int, changed: dict[str, Array] | None = None) -> None:
     """One slot's readings as they come, then the slot's end."""
-    name = next(iter(grid.values))
-    y = grid.values[name][row] if X is None else X[row]
     time = int(grid.times[row])
     one.clock.time = time + one.slot // 2
     reads = [
-        Reading(node, name, time + 1000 * k, float(y[k]))
+        Reading(node, name, time + 1000 * k, float(X[row, k]))
+        for name, X in (grid.values | (changed or {})).items()
         for k, node in enumerate(grid.nodes)
-        if np.isfinite(y[k])
+        if np.isfinite(X[row, k])
     ]
     one.intake.take(reads, one.clock.now())
     one.clock.time = time + one.slot + one.settings.late + 1

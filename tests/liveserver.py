@@ -6,6 +6,7 @@ import json
 import socket
 import sqlite3
 import time
+from dataclasses import replace
 
 from fieldmend.live.server import serving, start
 from fieldmend.live.view import View
@@ -60,8 +61,9 @@ def read_until(line, what, seconds=20):
 
 
 @contextlib.contextmanager
-def served(filled, listen="127.0.0.1:0", **options):
-    server = start(View(filled.folder), filled.intake, serving(listen, **options))
+def served(filled, listen="127.0.0.1:0", *, source="", check="", **options):
+    given = replace(serving(listen, **options), source=source, check=check)
+    server = start(View(filled.folder), filled.intake, given)
     try:
         yield Client(server)
     finally:

@@ -1,12 +1,15 @@
 """The live page in a real browser: every size of network, news, restarts, foreign names, keys."""
 
 import re
+import shlex
 import urllib.request
 
 import pytest
 
 import browser
+from fieldmend.live.running import Order
 from fieldmend.live.server import page
+from fieldmend.live.settings import Settings
 from fieldmend.report.palette import DARK, LIGHT
 from livejournal import Filled, network
 from liveserver import TOKEN, served
@@ -156,6 +159,18 @@ def test_the_empty_page_tells_a_command_that_fills_it(chromium, tmp_path):
             assert b'"stored":1' in response.read()
         chromium.wait("document.getElementById('empty').hidden")
         assert "1 node heard; the first slot is not closed yet" in text(chromium, "#headline")
+        assert chromium.complaints == []
+
+
+def test_the_empty_page_names_the_source_that_was_given(chromium, tmp_path):
+    order = Order("mqtt://hub/it's/#", tmp_path, Settings(), topic="site/{node}")
+    with served(Filled(tmp_path), source=order.source, check=order.check()) as client:
+        visit(chromium, client)
+        chromium.wait("document.querySelector('#empty pre')")
+        assert "Readings come from mqtt://hub/it's/#" in text(chromium, "#empty")
+        command = chromium.page.locator("#empty pre").first.inner_text()
+        words = ["fieldmend", "live", order.source, "--topic", "site/{node}", "--check"]
+        assert shlex.split(command) == words
         assert chromium.complaints == []
 
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 import logging
 import math
 import secrets
+import shlex
 import threading
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -89,6 +90,16 @@ class Order:
         if not self.source.startswith(("mqtt://", "mqtts://")):
             return None
         return Address.of(self.source, ca_file=self.ca_file)
+
+    def check(self) -> str:
+        """The command that shows how the first messages are read; none for what comes but once."""
+        if self.source == "-":
+            return ""
+        words = ["fieldmend", "live", self.source, *(["--follow"] if self.follow else [])]
+        words += [] if self.format == "auto" else ["--format", self.format]
+        words += [] if self.topic is None else ["--topic", self.topic]
+        words += [] if self.ca_file is None else ["--ca-file", str(self.ca_file)]
+        return shlex.join([*words, "--check"])
 
 
 def source_of(order: Order, session: str) -> Source | None:
@@ -230,7 +241,10 @@ class Live:
             return
         from fieldmend.live.server import start
 
-        self._server = start(View(self.order.state), intake, self.order.serving)
+        serving = self.order.serving
+        if self.order.source != HTTP:
+            serving = replace(serving, source=self.order.source, check=self.order.check())
+        self._server = start(View(self.order.state), intake, serving)
         self.say(f"the network's page: {self._server.url}")
 
     def _loop(self, station: Station, reader: threading.Thread | None) -> None:

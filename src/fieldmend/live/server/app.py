@@ -137,7 +137,12 @@ class Site:
     def _now(self) -> dict[str, Any]:
         counts = self._view.counts()
         health = {} if self._intake is None else self._intake.health()
-        takes = {"post": self._intake is not None, "token": self._serving.token is not None}
+        takes = {
+            "post": self._intake is not None,
+            "token": self._serving.token is not None,
+            "source": self._serving.source,
+            "check": self._serving.check,
+        }
         degraded = health if health.get("status") == "degraded" else {}
         return {**self._view.now(), "counts": counts, "takes": takes, **degraded}
 

@@ -40,6 +40,9 @@ class Serving:
         Names beside the machine's own under which it may be asked for, in lower case.
     page
         Whether there is a page, or the API alone.
+    source, check
+        Where readings come from, as it was given, and the command that shows how they are read;
+        for a page that is still empty. Nothing where they are posted.
 
     Examples
     --------
@@ -54,6 +57,8 @@ class Serving:
     tls_key: Path | None = None
     names: frozenset[str] = frozenset()
     page: bool = True
+    source: str = ""
+    check: str = ""
 
     @property
     def local(self) -> bool:

@@ -17,10 +17,11 @@ function command(text) {
   return element("div", { class: "command" }, element("pre", { tabindex: 0 }, text), button);
 }
 
+const reading = () => ({ node: "m1", time: new Date().toISOString().replace(/\.\d+/, ""), temperature: 20.5 });
+
 function posting(now) {
-  const reading = { node: "m1", time: new Date().toISOString().replace(/\.\d+/, ""), temperature: 20.5 };
   const token = now.takes.token ? ' \\\n  -H "Authorization: Bearer $(cat token.txt)"' : "";
-  return `curl ${location.origin}/v1/readings${token} \\\n  -d ${quoted(JSON.stringify(reading))}`;
+  return `curl ${location.origin}/v1/readings${token} \\\n  -d ${quoted(JSON.stringify(reading()))}`;
 }
 
 export function showEmpty(now) {
@@ -31,11 +32,14 @@ export function showEmpty(now) {
   box.className = "empty card";
   const parts = [element("h2", { id: "empty-title" }, "No reading has come yet"),
     element("p", {}, "This page fills by itself as soon as one does.")];
-  if (now.takes.post) parts.push(element("h3", {}, "Send one from any machine that reaches this address"), command(posting(now)));
-  parts.push(
-    element("h3", {}, "Readings should come from a broker or a file?"),
-    element("p", {}, "See the first ten messages as they are read, or why they are not:"),
-    command("fieldmend live mqtt://broker/site/# --check"),
-    command("fieldmend live logger.csv --follow --check"));
+  const { source, check, post } = now.takes;
+  if (source === "-") parts.push(element("h3", {}, "Readings come from standard input"),
+    element("p", {}, "The command reads what is sent to it, one reading a line, such as"),
+    command(JSON.stringify(reading())));
+  else if (source) parts.push(element("h3", {}, `Readings come from ${source}`),
+    element("p", {}, "See the first ten messages as they are read, or why they are not:"), command(check));
+  if (post) parts.push(
+    element("h3", {}, source ? "Or send one here, from any machine that reaches this address"
+      : "Send one from any machine that reaches this address"), command(posting(now)));
   box.replaceChildren(...parts);
 }
