@@ -57,8 +57,8 @@ def main() -> None:  # noqa: PLR0915 - three runs, one after the other
     X, first = grid.values["temperature"], FITTED - BEFORE
     rng = np.random.default_rng(3)
     lines = [
-        "IntelLab temperature with humidity beside it, 51 nodes, slots of 5 min; model of 4-6 March, "
-        f"{given.slots} slots "
+        "IntelLab temperature with humidity beside it, 51 nodes, slots of 5 min; model of "
+        f"4-6 March, {given.slots} slots "
         "from 7 March on (`python benchmarks/live_detection.py`).",
         "",
     ]

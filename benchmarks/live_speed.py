@@ -19,6 +19,8 @@ import numpy as np
 
 import fieldmend as fm
 from fieldmend.live.clock import SetClock
+from fieldmend.live.companions import Companions
+from fieldmend.live.following import Follower
 from fieldmend.live.intake import Intake
 from fieldmend.live.journal import Journal
 from fieldmend.live.modelling import Models
@@ -37,23 +39,23 @@ def network(slots: int, nodes: int) -> fm.Grid:
 
 
 def slot_cpu(nodes: int, fitted: int, slots: int) -> tuple[float, float, int]:
-    """CPU ms of the filter's step alone, and of a whole closing with its transaction."""
+    """CPU ms of the filter with its flags, and of a whole closing with its transaction."""
     grid = network(fitted + slots, nodes)
     X = grid.values["temperature"]
     past = fm.Grid({"temperature": X[:fitted]}, grid.nodes, grid.times[:fitted], grid.slot)
     model = fm.FieldModel.fit(past)
-    state = model.start()
+    companions = Companions.fit(past, model)
+    follower = Follower(model, witnesses=companions.witnesses)
     begun = time.process_time()
     for row in range(fitted, fitted + slots):
-        state, _ = model.step(state, X[row])
+        follower.follow({"temperature": X[row]}, grid.nodes, int(grid.times[row]), grid.slot)
     filter_ms = 1e3 * (time.process_time() - begun) / slots
     settings = Settings(refit=10_000 * DAY)
     with tempfile.TemporaryDirectory() as folder:
         with closing(Journal.open(folder, slot=grid.slot)) as journal:
             clock = SetClock(int(grid.times[fitted]))
-            station = Station(
-                Intake(journal, clock), settings, clock, Models(journal, settings, model)
-            )
+            models = Models(journal, settings, model, companions)
+            station = Station(Intake(journal, clock), settings, clock, models)
             station.start()
             spent = 0.0
             for row in range(fitted, fitted + min(slots, 50)):

@@ -90,7 +90,8 @@ def test_without_the_other_condition_the_gate_is_the_higher_one():
     one = Witness(np.zeros((3, 0), np.intp), alone=14.0, gate=6.0, other="rh")
     assert one.gates(np.array([1.0, np.nan, 2.0])).tolist() == [6.0, 14.0, 6.0]
     score = np.array([10.0, 10.0, -10.0])
-    assert one.left(score, np.array([9.0, np.nan, 9.0])).tolist() == [1.0, 10.0, 10.0]
+    left = one.left(score, np.array([9.0, np.nan, 9.0]), np.arange(3))
+    assert left.tolist() == [1.0, 10.0, 10.0]
 
 
 def test_witnesses_are_in_the_file(followed, tmp_path):

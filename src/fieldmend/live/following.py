@@ -145,8 +145,9 @@ class Follower:
             witness, doubted = self.witnesses.get(name), self.odd[name]
             if witness is None or not doubted.any():
                 continue
-            left = witness.left(signed[name], signed.get(witness.other, np.zeros(len(row))))
-            alone = doubted & (left > gates[name])
+            other = signed.get(witness.other, np.zeros(len(row)))
+            which, alone = np.flatnonzero(doubted), doubted.copy()
+            alone[which] = witness.left(signed[name], other, which) > gates[name][which]
             self.odd[name] = doubted & (self.told[name].score > witness.alone)
             if (doubted & ~alone).any():
                 self._step(name, before[name], row, np.where(alone, gates[name], np.inf))

@@ -43,20 +43,33 @@ class Witness:
         """One for each node, by whether its other condition is heard."""
         return np.where(np.isfinite(other), self.gate, self.alone)
 
-    def left(self, score: Array, other: Array) -> Array:
-        """What nobody explains of the signed scores of slots × nodes, without a sign."""
-        return _left(score, self.side * other, self.near)
+    def left(self, score: Array, other: Array, nodes: Array) -> Array:
+        """What nobody explains of some nodes' signed scores in a slot, without a sign."""
+        own = _own(score[nodes], self.side * other[nodes])
+        return own / _beside(score, self.near[nodes])
 
 
 def _left(score: Array, other: Array, near: Array) -> Array:
+    """The same of all slots × nodes; `other` up where this condition is up."""
+    out: Array = _own(score, other) / _beside(score, near)
+    return out
+
+
+def _own(score: Array, other: Array) -> Array:
+    """What the other condition leaves of a score."""
     score, other = np.nan_to_num(score), np.nan_to_num(other)
     size, rest = np.abs(score), score - other
-    mine = np.where(np.sign(rest) == np.sign(score), np.minimum(size, np.abs(rest)), 0.0)
-    mine = np.where(np.abs(other) > FAR * size, size, mine)
+    left = np.where(np.sign(rest) == np.sign(score), np.minimum(size, np.abs(rest)), 0.0)
+    return np.where(np.abs(other) > FAR * size, size, left)
+
+
+def _beside(score: Array, near: Array) -> Array:
+    """1 where a reading is odd alone; more, the odder the nodes like it are."""
     if near.shape[1] < SPEAK:
-        return mine
-    beside = np.partition(size[..., near], near.shape[1] - SPEAK, axis=-1)[..., -SPEAK]
-    out: Array = mine / np.maximum(1.0, beside / ODD)
+        return np.ones(1)
+    size = np.abs(np.nan_to_num(score))[..., near]
+    second = np.partition(size, near.shape[1] - SPEAK, axis=-1)[..., -SPEAK]
+    out: Array = np.maximum(1.0, second / ODD)
     return out
 
 
