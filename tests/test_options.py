@@ -31,7 +31,7 @@ def test_the_methods_options_are_those_of_the_table():
     taken = {name for row in METHODS.values() for name in row.taken()}
     # `recover` looks for faults itself, before any method is asked, and has a client of its own.
     apart = {"callback", "seed", "level", "warm_start", "support", "space", "companions", "joint"}
-    apart |= {"faults", "client"}
+    apart |= {"faults", "client", "places"}
     assert set(Solving.__annotations__) == taken - apart
     assert not set(Reading.__annotations__) & set(Solving.__annotations__)
 

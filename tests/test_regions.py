@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import fieldmend as fm
+from fieldmend import automatic
 from fieldmend.field.regions import coordinates, cut
 from fieldmend.recovery import honest, wide
 
@@ -98,3 +99,22 @@ def test_regions_are_recovered_as_one_network_whoever_does_it():
         np.testing.assert_array_equal(getattr(shared, part), getattr(one, part), part)
     assert shared.episodes == one.episodes
     assert shared.holdout.method.mae == one.holdout.method.mae
+
+
+def test_decompose_goes_by_regions_too(monkeypatch):
+    for name, value in (("MANY", 20), ("CORE", 10), ("HALO", 4)):
+        monkeypatch.setattr(automatic, name, value)
+    net = fm.simulate.network(slots=100, nodes=24, field="temperature", seed=2, anomaly_rate=0)
+    at = np.arange(24.0)[:, None]
+    out = fm.decompose(net.readings, method="auto", places=at, level=0.8)
+    assert out.choice.startswith("3 regions of up to 12 nodes")
+    assert out.model is None
+    for region in cut(at, 10, 4):
+        own = fm.decompose(net.readings[:, region.nodes], method="auto", level=0.8)
+        for part in ("estimate", "lower", "upper", "sparse", "low_rank"):
+            there = getattr(out, part)[:, region.decided]
+            np.testing.assert_array_equal(there, getattr(own, part)[:, region.core], part)
+    hidden = out.holdout
+    np.testing.assert_allclose(hidden.truth, net.readings[hidden.rows, hidden.columns])
+    with pytest.raises(ValueError, match="places must be nodes"):
+        fm.decompose(net.readings, method="auto", places=at[:3])

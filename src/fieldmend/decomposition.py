@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from fieldmend.automatic import Found
 from fieldmend.core.engine import blocks
 from fieldmend.core.lazy import LazyRows, Stayed, stays
 from fieldmend.core.loop import Iteration, Limits, Status
@@ -19,7 +20,7 @@ from fieldmend.core.prox import Array, Mask
 from fieldmend.core.readings import checked
 from fieldmend.field.fieldmodel import FieldModel
 from fieldmend.field.holdout import Holdout
-from fieldmend.methods import Recovered, Solved, Task, check_options, debiased
+from fieldmend.methods import Solved, Task, check_options, debiased
 
 
 class ConvergenceWarning(UserWarning):
@@ -159,7 +160,9 @@ def decompose(  # noqa: PLR0913  (the options are the public contract)
         several: cycles to try, used if hidden readings come out better; ``companions=``, a list
         of other conditions of the same slots and nodes, asked where they were heard if hidden
         readings come out better, or if ``joint=True``; lasting faults are looked for first and
-        left out, unless ``faults=False``, or not asked for above 4·10⁶ entries),
+        left out, unless ``faults=False``, or not asked for above 4·10⁶ entries; networks of over
+        600 nodes with ``places=``, nodes × coordinates, or of 2,000 without, are recovered region
+        by region, and have neither ``model`` nor ``factors``),
         ``ls`` (fast), ``apg`` (the same problem by the paper's Table III), ``mc`` (matrix
         completion: no anomalies), ``srmf`` (smooth matrix completion; ``factored=True, rank=``
         for Kong et al.'s form), ``oracle`` (``support=`` with ``space=(U, V)`` or ``rank=``; in
@@ -283,13 +286,13 @@ def _set(name: str, value: object) -> bool:
     return value is not default and (isinstance(value, Decomposition) or value != default)
 
 
-def _recovered(out: Recovered, method: str) -> Decomposition:
-    applied, learnt = out
+def _recovered(found: Found, method: str) -> Decomposition:
+    applied = found.applied
     return Decomposition(
         estimate=applied.estimate,
         low_rank=applied.low_rank,
         sparse=applied.sparse,
-        rank=learnt.model.rank,
+        rank=found.rank,
         gap=np.nan,
         objective=np.nan,
         iterations=0,
@@ -302,9 +305,9 @@ def _recovered(out: Recovered, method: str) -> Decomposition:
         factors=applied.factors,
         lower=applied.lower,
         upper=applied.upper,
-        holdout=learnt.holdout,
-        choice=learnt.model.choice,
-        model=FieldModel.of(learnt.model),
+        holdout=found.holdout,
+        choice=found.choice,
+        model=None if found.model is None else FieldModel.of(found.model),
     )
 
 

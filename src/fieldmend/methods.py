@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from functools import cache
@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from scipy.optimize import brentq
 
+from fieldmend.automatic import Found, recover_auto
 from fieldmend.core.apg import PaperSolver
 from fieldmend.core.baselines import (
     FactoredSmoothSolver,
@@ -24,17 +25,9 @@ from fieldmend.core.loop import Iteration, Limits, Outcome, Status, run
 from fieldmend.core.problem import LowRank, Problem, Scaling, default_lam, spectral_edge
 from fieldmend.core.prox import Array, Mask, soft_threshold
 from fieldmend.core.refit import refit
-from fieldmend.faults.labels import Context
-from fieldmend.faults.lasting import persistent
-from fieldmend.field.auto import Learnt, recover_field
-from fieldmend.field.cycles import periods
-from fieldmend.field.fitted import Applied
 
 # (residuals X − L of a block in the units of X and zero off O, scale per node, block) → anomalies.
 Split = Callable[[Array, Array, slice], Array]
-Recovered = tuple[Applied, Learnt]  # the field, and the model that it comes from
-_DAY = 86_400_000_000  # microseconds
-_SEARCHED = 4_000_000  # entries; `recover` goes window by window
 _BRACKETS = 40  # steps of log μ, of 1 or 2, in which δ is looked for
 
 
@@ -244,46 +237,6 @@ def solve_oracle(
     raise ValueError(msg)
 
 
-def recover_auto(
-    X: Array,
-    observed: Mask,
-    *,
-    faults: bool | None = None,
-    period: Any = None,
-    companions: Sequence[Array] = (),
-    **options: Any,
-) -> Recovered:
-    """The field model; lasting faults are looked for first and left out, as `recover` does.
-
-    To any low-rank method a fault that lasts is a component of the field. None: unless the record
-    is so large that the search would take as long as the rest.
-    """
-    false = np.zeros(X.shape, dtype=np.bool_)
-    if X.size <= _SEARCHED if faults is None else faults:
-        readings = X if observed.all() else np.where(observed, X, np.nan)
-        others = {str(k): other for k, other in enumerate(companions)}
-        with np.errstate(over="ignore", invalid="ignore"):  # a node may send 1e308
-            false = persistent(readings, Context(slot=_slot(period), companions=others))
-    if not false.any():
-        return recover_field(X, observed, period=period, companions=companions, **options)
-    out, learnt = recover_field(
-        X, observed & ~false, period=period, companions=companions, **options
-    )
-    largest = np.finfo(X.dtype).max
-    with np.errstate(over="ignore", invalid="ignore"):
-        off = np.clip(X - out.estimate, -largest, largest)
-    said = f"{learnt.model.choice}, {false.sum():,} readings of lasting faults left out"
-    return replace(out, sparse=np.where(false, off, out.sparse)), replace(
-        learnt, model=replace(learnt.model, choice=said)
-    )
-
-
-def _slot(period: Any) -> int:
-    """Length of a slot, if the shortest period is a day; 0 without any."""
-    given = periods(period)
-    return _DAY // min(given) if given else 0
-
-
 def _uncertified(outcome: Outcome[Any, Any], split: Split, weights: tuple[float, float]) -> Solved:
     L: LowRank = outcome.state.L
     p, trace = outcome.proof, outcome.trace
@@ -332,7 +285,7 @@ class Method:
     max_iter: int
     general: tuple[str, ...]  # of the options that decompose has for all
     options: tuple[str, ...] = ()  # of its own
-    recover: Callable[..., Recovered] | None = None  # readings in, field out: needs no task
+    recover: Callable[..., Found] | None = None  # readings in, field out: needs no task
 
     @property
     def scaled(self) -> bool:
@@ -355,7 +308,7 @@ METHODS = {
         None,
         1,
         ("callback", "seed"),
-        options=("level", "period", "companions", "joint", "faults"),
+        options=("level", "period", "companions", "joint", "faults", "places"),
         recover=recover_auto,
     ),
     "oracle": Method(solve_oracle, 1000, _LOOP, options=("support", "space", "rank")),

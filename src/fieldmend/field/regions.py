@@ -7,6 +7,7 @@ the series: both are coordinates of the nodes, and one algorithm cuts either.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -78,6 +79,16 @@ def coordinates(X: Array, observed: Mask, places: Array | None = None) -> Array:
     for node in np.flatnonzero(~known):
         out[node] = places[placed[_apart(like[[node]], like[placed])[0].argmin()]]
     return out
+
+
+def said(plan: Sequence[Region], ranks: Sequence[int]) -> str:
+    """What a recovery by regions is, in words."""
+    most = max(len(region.nodes) for region in plan)
+    factors = f"{min(ranks)} to {max(ranks)}" if min(ranks) < max(ranks) else f"{max(ranks)}"
+    return (
+        f"{len(plan)} regions of up to {most} nodes, each with its neighbours, "
+        f"of {factors} common factors"
+    )
 
 
 def _halved(at: Array, group: Index, most: int) -> list[Index]:

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from fieldmend.core import engine
-from fieldmend.field.regions import Region
+from fieldmend.field.regions import Region, said
 from fieldmend.grid import Array, Grid
 from fieldmend.quantities import Quantity
 from fieldmend.recovery import honest
@@ -53,11 +53,11 @@ def recover_nodes(
     found = sink.result()
     known = witnesses(grid.values[name], options.limits.get(name))
     assert found.service is not None
-    said = sentences(grid, known, found.service, options, 1)
+    more = sentences(grid, known, found.service, options, 1)
     few = honest.REGIONS
     if options.holdout and len(plan) > few:
-        said.append(f"hidden readings scored in {few} of {len(plan)} regions, evenly spread")
-    return replace(found, notes=(*found.notes, *said)), None
+        more.append(f"hidden readings scored in {few} of {len(plan)} regions, evenly spread")
+    return replace(found, notes=(*found.notes, *more)), None
 
 
 @dataclass(frozen=True, eq=False)
@@ -150,7 +150,7 @@ class _Whole:
             rank=max(one.rank for one in found),
             gap=worst_gap(one.gap for one in solved),
             status=worst.status,
-            choice=_choice(self.parts),
+            choice=said([region for region, _ in self.parts], [one.rank for one in found]),
             episodes=tuple(episodes),
             notes=tuple(dict.fromkeys(note for one in found for note in one.notes))[:WARNED],
             warnings=tuple(warned)[:WARNED],
@@ -164,13 +164,3 @@ class _Whole:
         stop = np.concatenate([own.stop for _, own in lives])
         order = np.lexsort((start, node))
         return Service(node[order], start[order], stop[order], self.never)
-
-
-def _choice(parts: list[tuple[Region, Recovered]]) -> str:
-    ranks = [one.rank for _, one in parts]
-    most = max(len(region.nodes) for region, _ in parts)
-    factors = f"{min(ranks)} to {max(ranks)}" if min(ranks) < max(ranks) else f"{max(ranks)}"
-    return (
-        f"{len(parts)} regions of up to {most} nodes, each with its neighbours, "
-        f"of {factors} common factors"
-    )
