@@ -20,7 +20,8 @@ from fieldmend.faults import (
     seen_too,
     stretches,
 )
-from fieldmend.quantities import identify
+from fieldmend.faults.gross import saturated
+from fieldmend.quantities import Kind, Quantity, identify
 
 HOUR = 3_600_000_000
 SLOT = HOUR // 12
@@ -823,7 +824,6 @@ def test_a_stuck_companion_bears_no_witness():
 
 
 def test_what_cannot_be_true_is_a_fault_whatever_others_read():
-    from fieldmend.quantities import Kind, Quantity
 
     X = readings(1500)
     X[700:760, :12] += 200.0
@@ -1058,3 +1058,45 @@ def test_what_the_hour_brings_is_no_fault():
     assert (kept == fleck).all()
     assert not faults.daily(X + 40 * anytime, anytime, labels).any()
     assert not faults.daily((X + 40 * fleck)[:72], fleck[:72], labels).any()  # three days
+
+
+def test_what_settles_is_no_burst():
+    rng = np.random.default_rng(5)
+    X = 20 + 0.05 * rng.normal(size=(300, 3))
+    parts = np.zeros(X.shape, dtype=bool)
+    X[50:80, 0] += 3 * np.exp(-np.arange(30) / 10)  # a window was opened
+    parts[50:70, 0] = True
+    assert not faults.jumping(X, parts).any()
+    still = np.zeros_like(parts)
+    still[200, 2] = True  # only the others moved
+    X[200, 2] = X[199, 2]
+    assert not faults.jumping(X, still).any()
+    X[150:160, 1] += rng.choice([-4, 4], 10)
+    X[220:240, 1] += 3.0
+    X[297:, 1] += 3.0
+    false = np.abs(X - 20) > 1
+    false[:, 0] = False
+    assert (faults.jumping(X, false) == false).all()
+
+
+@pytest.mark.parametrize("nodes", [3, 4])
+def test_a_few_nodes_tell_who_left_for_good(nodes):
+    rng = np.random.default_rng(nodes)
+    common = np.cumsum(rng.normal(0, 0.1, 600))[:, None]
+    own = rng.normal(0, 0.4, (600, nodes))
+    X = 20 + common + own + rng.normal(0, 2, nodes)
+    labels = faults.Context(slot=3_600_000_000)
+    assert not faults.persistent(X, labels).any()
+    X[300:, 1] += 15.0
+    found = faults.persistent(X, labels)
+    assert found[300:, 1].mean() > 0.95
+    assert not np.delete(found, 1, axis=1).any()
+
+
+def test_one_node_of_four_at_its_bound_is_no_fog():
+    humidity = np.full((20, 4), 60.0)
+    humidity[:, 0] = 100.0
+    what = Quantity(Kind.BOUNDED, 0.0, 100.0)
+    assert not saturated(humidity, what).any()
+    humidity[:, 1] = 100.0
+    assert saturated(humidity, what)[:, :2].all()

@@ -5,6 +5,7 @@ Arrays are slots × nodes, NaN = not observed. See `docs/faults.md` for what eac
 
 from fieldmend.faults.daily import daily
 from fieldmend.faults.episodes import classify, confidence, kinds
+from fieldmend.faults.jumping import jumping
 from fieldmend.faults.kind import Kind
 from fieldmend.faults.labels import Context, Episode
 from fieldmend.faults.lasting import Search, persistent, search
@@ -19,6 +20,7 @@ __all__ = [
     "classify",
     "confidence",
     "daily",
+    "jumping",
     "kinds",
     "persistent",
     "search",

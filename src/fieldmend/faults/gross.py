@@ -31,13 +31,13 @@ def beyond(values: Array, possible: tuple[float, float]) -> Mask:
 
 
 def saturated(values: Array, quantity: Quantity) -> Mask:
-    """Readings at a bound of the quantity in slots in which a quarter of the nodes are: fog."""
+    """Readings at a bound where a quarter of the slot's nodes are, two at least: fog."""
     out = np.zeros(values.shape, dtype=np.bool_)
     for bound in (quantity.low, quantity.high):
         if np.isfinite(bound) and np.isfinite(quantity.high - quantity.low):
             near = np.abs(values - bound) <= NEAR * (quantity.high - quantity.low)
             heard = np.maximum((~np.isnan(values)).sum(axis=1), 1)
-            out |= near & (near.sum(axis=1) >= 0.25 * heard)[:, None]
+            out |= near & (near.sum(axis=1) >= np.maximum(0.25 * heard, 2))[:, None]
     return out
 
 

@@ -147,7 +147,7 @@ def recover_window(piece: Piece, setting: Setting) -> WindowResult:
     if setting.quantity.tests.spikes:
         jumped = suspicious(believed, solved)
         single = jumped & ~_expected(believed, solved)
-        single &= ~faults.daily(believed, jumped, context)
+        single &= ~faults.daily(believed, jumped, context) & faults.jumping(believed, jumped)
     if given.told is not None:
         near = circle.near(believed, solved.estimate, turn)
         solved = given.told.followed(solved, near, single)
