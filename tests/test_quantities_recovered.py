@@ -11,7 +11,7 @@ import fieldmend as fm
 from fieldmend.quantities import Kind, Quantity, circle, counter
 from fieldmend.quantities.power import PLAIN, POWERS, Power
 from fieldmend.recovery import powers
-from fieldmend.recovery.quantity import at_rest
+from fieldmend.recovery.quantity import at_rest, resting
 from fieldmend.result.options import Options
 
 SLOTS, NODES = 300, 10
@@ -135,6 +135,21 @@ def test_at_rest_only_with_the_others():
 
 
 # --- rain -----------------------------------------------------------------------------------------
+
+
+def test_noise_and_a_new_value_near_a_bound_are_not_at_rest():
+    rng = np.random.default_rng(2)
+    light = rng.uniform(50, 500, (300, 5))
+    light[:60] = 0.0  # night
+    found = np.zeros(light.shape, dtype=bool)
+    found[10:40, 0] = True  # called stuck
+    light[100:140, 1] = rng.normal(0, 300, 40)
+    light[100:140, 2:] = 60.0
+    light[200:240, 3], light[200:240, [0, 1, 2, 4]] = 8.0, 60.0
+    found[100:140, 1] = found[200:240, 3] = True
+    rest = resting(light, found, fm.quantities.Quantity(fm.quantities.Kind.POSITIVE, low=0.0))
+    assert rest[10:40, 0].all()
+    assert not rest[:, 1:].any()
 
 
 def test_rain_is_never_negative_never_stuck_never_a_spike():

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from fieldmend.faults.spikes import smooth
 from fieldmend.faults.stretches import Array, Mask, bounded, stretches
 
 # A jump exceeds three in four of the node's own, and ...
@@ -23,7 +24,8 @@ def jumping(X: Any, flagged: Mask) -> Mask:
 
     Both jumps have to exceed what is usual for the node: where nothing but the estimate moved, the
     others did. Of three readings or more, a last jump of less than half the way is a place that
-    settles, unless the readings jump as far among themselves. At the ends of a record nobody knows.
+    settles, unless the readings jump as far among themselves. At the ends of a record nobody knows,
+    and where a node does not go smoothly in time, the estimate alone decides.
 
     Parameters
     ----------
@@ -38,10 +40,11 @@ def jumping(X: Any, flagged: Mask) -> Mask:
 
     Examples
     --------
-    >>> X = np.zeros((30, 1))
-    >>> X[10:20, 0] = np.linspace(1.0, 0.1, 10)  # a door
-    >>> X[25:28, 0] = 1.0
-    >>> np.flatnonzero(jumping(X, X != 0)).tolist()
+    >>> X = np.arange(30.0)[:, None] / 100
+    >>> X[10:20, 0] += np.linspace(1.0, 0.1, 10)  # a door
+    >>> X[25:28, 0] += 1.0
+    >>> out = np.isin(np.arange(30), [*range(10, 20), 25, 26, 27])[:, None]
+    >>> np.flatnonzero(jumping(X, out)).tolist()
     [25, 26, 27]
     """
     values, _ = bounded(X)
@@ -50,7 +53,9 @@ def jumping(X: Any, flagged: Mask) -> Mask:
         at = np.flatnonzero(~np.isnan(values[:, n]))
         readings = values[at, n]
         jumps = np.abs(np.diff(readings))
-        usual = np.quantile(jumps, USUAL) if jumps.size else 0.0
+        if not jumps.size or not smooth(readings[~flagged[at, n]]):
+            continue
+        usual = np.quantile(jumps, USUAL)
         for a, b in zip(*stretches(flagged[at, n]), strict=True):
             if 0 < a and b < at.size:
                 ends = min(jumps[a - 1], jumps[b - 1])

@@ -19,7 +19,7 @@ from fieldmend.faults.labels import Context
 from fieldmend.faults.stretches import Array, Mask, node_medians
 
 # With fewer nodes nobody can say what is usual; nor with fewer blocks of time.
-FEWEST_NODES, FEWEST_BLOCKS = 6, 8
+FEWEST_NODES, FEWEST_BLOCKS = 3, 8
 # Two days do not tell how far nodes wander from one day to the next. What has no times is taken
 # for so many.
 FEWEST_DAYS = 4
@@ -90,7 +90,7 @@ def outstanding(blocks: Blocks, context: Context) -> list[Shift]:
 
     A shift has to be clear of the node's own unrest, and size and clearness together have to stand
     higher than the highest of as many nodes would, were their logarithms normal. Nothing is said
-    of networks of fewer than six nodes, nor of records of less than four days.
+    of networks of fewer than three nodes, nor of records of less than four days.
     """
     able = np.flatnonzero((~np.isnan(blocks.told)).sum(axis=0) >= FEWEST_BLOCKS)
     slots = int(blocks.edges[-1])

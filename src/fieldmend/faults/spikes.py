@@ -75,17 +75,17 @@ def spikes(X: Any, estimate: Any, left_out: Mask | None = None) -> Mask:
 def _jumping(readings: Array, residual: Array, far: Mask) -> Mask:
     """Spikes of one node, decided again without those found so far."""
     found = np.zeros(readings.size, dtype=np.bool_)
-    smooth = _smooth(readings)
+    goes_smoothly = smooth(readings)
     for percentile, normal in ROUNDS:
         if found.sum() > readings.size - 2 * SIDE:
             break
         off = _score(residual, ~found, percentile, normal)
-        own = _score(readings, ~found, percentile, normal) if smooth else off
+        own = _score(readings, ~found, percentile, normal) if goes_smoothly else off
         found = far & (own * off > 0) & (np.minimum(np.abs(own), AGREE * np.abs(off)) > 1)
     return found
 
 
-def _smooth(readings: Array) -> bool:
+def smooth(readings: Array) -> bool:
     """Whether a reading's neighbour in time says more about it than the node's median."""
     step = np.median(np.abs(np.diff(readings)))
     return bool(step < 0.7 * np.median(np.abs(readings - np.median(readings))))

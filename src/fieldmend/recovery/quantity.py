@@ -10,6 +10,7 @@ import numpy as np
 
 from fieldmend.core.engine import blocks
 from fieldmend.faults import Context
+from fieldmend.faults.stretches import stretches
 from fieldmend.flags import Flag
 from fieldmend.grid import Array, Grid
 from fieldmend.quantities import Kind, Quantity, circle, counter
@@ -26,6 +27,7 @@ from fieldmend.text import shown
 
 log = logging.getLogger(__name__)
 
+SAME = 1e-6  # readings of single precision
 REST, AROUND = 0.05, 0.25  # of the usual range, next to a bound: a node is there, the others near
 
 
@@ -94,6 +96,26 @@ def at_rest(readings: Array, quantity: Quantity) -> Array:
                 there = np.abs(readings - bound) <= reach
                 out |= there & (sign * (middle - bound) <= around)[:, None]
     return out
+
+
+def resting(readings: Array, found: Array, quantity: Quantity) -> Array:
+    """Stretches of `found` that are mostly at rest: no faults.
+
+    Noise comes near a bound too, now and then; and a node does not rest where it is at no other
+    time.
+    """
+    rest = at_rest(readings, quantity) & found
+    out = np.zeros_like(found)
+    for n in np.flatnonzero(rest.any(axis=0)):
+        column = readings[:, n]
+        for a, b in zip(*stretches(found[:, n]), strict=True):
+            if 2 * np.count_nonzero(rest[a:b, n]) < np.count_nonzero(found[a:b, n]):
+                continue
+            value = column[a]
+            stuck = b - a > 1 and np.nanmax(np.abs(column[a:b] - value)) <= SAME * abs(value)
+            elsewhere = np.abs(np.concatenate([column[:a], column[b:]]) - value)
+            out[a:b, n] = not stuck or bool((elsewhere <= SAME * abs(value)).any())
+    return out & found
 
 
 def passed_through(grid: Grid, name: str, quantity: Quantity, storage: Storage) -> Recovered:

@@ -13,7 +13,7 @@ from fieldmend.grid import Array
 from fieldmend.quantities import Kind, Quantity, circle
 from fieldmend.recovery.decisions import Told, told
 from fieldmend.recovery.judging import flags, judgeable, outside, usual_distance
-from fieldmend.recovery.quantity import at_rest, on_its_scale
+from fieldmend.recovery.quantity import on_its_scale, resting
 from fieldmend.recovery.solving import Around, Solved, Solver, suspicious, typical_error
 from fieldmend.recovery.windows import Window
 from fieldmend.recovery.witnesses import Witnesses
@@ -96,7 +96,7 @@ def evidence(piece: Piece, setting: Setting) -> Evidence:
     with np.errstate(over="ignore", invalid="ignore"):  # a node may send 1e308
         seen, context = on_its_scale(readings, setting.solver, _context(piece, setting))
         found = faults.search(seen, context)
-    rest = at_rest(readings, setting.quantity)
+    rest = resting(readings, found.faults | found.events, setting.quantity)
     if rest.any():
         found = faults.Search(found.faults & ~rest, found.events & ~rest, found.gross & ~rest)
     usable = ~np.isnan(readings)
