@@ -7,8 +7,10 @@ import numpy as np
 from fieldmend.grid import Array
 from fieldmend.holdout.strata import COUNT, Index, Mask
 
-MOST = 24  # stretches of time that a record is cut into,
-GAPS = 2  # each so many usual gaps long at least
+# Stretches of time that a record is cut into, each so many usual gaps long if that leaves enough of
+# them: two or three cannot tell how much they differ, and most kinds of gap would be in one alone.
+FEWEST, MOST = 8, 24
+GAPS = 2
 
 
 def blocks_of(heard: Mask, hidden: Mask, gap: Index) -> Index:
@@ -20,7 +22,7 @@ def blocks_of(heard: Mask, hidden: Mask, gap: Index) -> Index:
     slot = np.arange(slots)[:, None]
     before = np.maximum.accumulate(np.where(heard, slot, -1), axis=0)[hidden]
     usual = float(np.median(gap[hidden])) if hidden.any() else 1.0
-    count = int(np.clip(slots / (GAPS * usual), 2, MOST))
+    count = int(np.clip(slots / (GAPS * usual), FEWEST, MOST))
     return np.asarray((before + 1) * count // slots, dtype=np.intp)
 
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from fieldmend.grid import Array
 from fieldmend.holdout.canvas import AT_MOST, Canvas
-from fieldmend.holdout.strata import Index, Mask
+from fieldmend.holdout.strata import MOSTLY, Index, Mask
 
 PROPOSALS = 24  # places looked at for each gap: the one that fits best is taken
 POOR = np.log(2.0)  # a place where the gap would become twice as long, or half, does not fit
@@ -66,6 +66,8 @@ def places(canvas: Canvas, cells: Index, rng: np.random.Generator) -> Places:
     fits = inside & (canvas.before[here, node] == here) & (stretched <= POOR)
     fits &= at_end[:, None] | ((left >= 0) & (right < canvas.slots))
     fits &= now - then <= TOO_SILENT * canvas.nodes
+    # A gap in company is not copied to where most are silent, with this one: that is another kind.
+    fits &= (then > MOSTLY * canvas.nodes) | (now + 1 <= MOSTLY * canvas.nodes)
     # Only more silent places cost: looking for equally silent ones would pile all copies up there.
     more = np.maximum(now - then, 0.0) / canvas.nodes
     # A node that keeps fewer readings than the one that had the gap is less well known.
