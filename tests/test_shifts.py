@@ -92,8 +92,8 @@ def test_a_node_that_is_as_restless_as_it_is_far_off_is_left():
 
 
 def test_few_nodes_and_short_records_are_not_judged():
-    told = blocks(nodes=5)
-    told.told[20:44, 3] += 50
+    told = blocks(nodes=2)
+    told.told[20:44, 1] += 50
     assert outstanding(told, CONTEXT) == []
     more = blocks()
     more.told[20:44, 3] += 50
