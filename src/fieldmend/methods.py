@@ -9,7 +9,6 @@ from functools import cache
 from typing import Any
 
 import numpy as np
-from scipy.optimize import brentq
 
 from fieldmend.automatic import Found, recover_auto
 from fieldmend.core.apg import PaperSolver
@@ -154,6 +153,8 @@ def _root(f: Callable[[float], float], x: float) -> float:
     Every value is dear: none is asked for twice.
     """
     f = cache(f)
+    from scipy.optimize import brentq  # here: 0.1 s that few need
+
     step = -2.0 if f(x) > 0 else 1.0
     for _ in range(_BRACKETS):
         if f(x) * f(x + step) <= 0:
