@@ -1,11 +1,13 @@
 """`ls` against `apg`: the same scaled problem, from zero to a certified gap of 1e-6, in one run.
 
 The problem is the one that ``fm.decompose(X)`` sets up: its scaling, λ and μ. ``ls s`` and
-``apg s`` are CPU seconds of the two solvers on it, certificates included; ``whole call s`` those of
-``fm.decompose(X)``, which first measures the noise to choose the weights and in the end puts the
-results back into the units of X. For the large problem a few iterations of ``apg`` are timed and
-multiplied by the number that it needs, counted in a run with the Gram matrix's eigenvectors in the
-place of the SVD (the same iterates); rows estimated so are marked.
+``apg s`` are CPU seconds of the two solvers on it, certificates included. ``ls call`` and ``apg
+call`` are those of ``fm.decompose(X)`` and ``fm.decompose(X, method="apg")``, which first measure
+the noise to choose the weights and in the end put the results back into the units of X: ``as
+called`` is the ratio that a user sees, and the one with a goal. For the large problem a few
+iterations of ``apg`` are timed and multiplied by the number that it needs, counted in a run with
+the Gram matrix's eigenvectors in the place of the SVD (the same iterates); rows estimated so are
+marked, and their call is that of ``ls`` with the one solver in the place of the other.
 """
 
 from __future__ import annotations
@@ -25,7 +27,7 @@ from table import write
 
 SIZES = ((500, 54), (750, 326), (10_000, 1000))
 RATES = (0.9, 0.5, 0.2)
-GOALS = {(500, 54): 20, (750, 326): 50, (10_000, 1000): 150}
+GOALS = {(500, 54): 25, (750, 326): 60, (10_000, 1000): 150}  # as called
 TIMED = 3  # iterations of apg that are timed where a whole solve takes many minutes
 
 
@@ -45,6 +47,16 @@ def timed(make: Callable[[], Any], repeat: int) -> Timed:
         out = loop.run(make(), loop.Limits(tol=1e-6, max_iter=5000))
         best = min(best, time.process_time() - start)
     return Timed(best, len(out.trace), out.proof.gap, out.proof.objective)
+
+
+def called(readings: np.ndarray, method: str, repeat: int) -> float:
+    """CPU seconds of the quickest of some calls."""
+    best = np.inf
+    for _ in range(repeat):
+        start = time.process_time()
+        fm.decompose(readings, method=method)
+        best = min(best, time.process_time() - start)
+    return best
 
 
 def gram_threshold(X: np.ndarray, threshold: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -76,16 +88,17 @@ def estimated(problem: Problem) -> Timed:
 
 def row(slots: int, nodes: int, rate: float) -> dict[str, Any]:
     net = fm.simulate.network(slots, nodes, sampling=rate, seed=0)
-    start = time.process_time()
+    large = slots * nodes > 1e6
     out = fm.decompose(net.readings)
-    whole = time.process_time() - start
+    whole = called(net.readings, "ls", 1 if large else 5)
     readings = out.scaling.apply(net.readings, net.observed)
     problem = Problem(readings, net.observed, out.lam, out.mu)
-    large = slots * nodes > 1e6
     fast = timed(lambda: HuberSolver(problem), 3)
     slow = estimated(problem) if large else timed(lambda: apg.PaperSolver(problem), 3)
+    # What both calls do beside solving is the same.
+    other = whole - fast.seconds + slow.seconds if large else called(net.readings, "apg", 1)
     goal = GOALS[slots, nodes] if rate == 0.5 else None
-    ratio = slow.seconds / fast.seconds
+    ratio = other / whole
     return {
         "nodes × slots": f"{nodes}×{slots}",
         "p": rate,
@@ -97,9 +110,11 @@ def row(slots: int, nodes: int, rate: float) -> dict[str, Any]:
         "apg gap": f"{slow.gap:.1e}",
         "apg timed as": f"{TIMED} iterations × count" if large else "whole solve",
         "objectives differ by": f"{abs(fast.objective / slow.objective - 1):.1e}",
-        "ratio": f"{ratio:.0f}×",
+        "solvers": f"{slow.seconds / fast.seconds:.0f}×",
+        "ls call": f"{whole:.3f}",
+        "apg call": f"{other:.2f}",
+        "as called": f"{ratio:.0f}×",
         "goal": f"{goal}× {'met' if ratio >= goal else 'missed'}" if goal else "–",
-        "whole call s": f"{whole:.3f}",
     }
 
 
