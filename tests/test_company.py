@@ -1,10 +1,16 @@
 """Other conditions of the same nodes, asked where they were heard and one was not."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 import fieldmend as fm
+from fieldmend import quantities
 from fieldmend.field.company import Companions, worth_asking
+from fieldmend.recovery import conditions
+from fieldmend.recovery.storage import Storage
+from fieldmend.result.options import Options
 
 
 def humid(seed, slots=900, nodes=10):
@@ -49,6 +55,23 @@ def test_a_thermometer_tells_of_the_humidity_beside_it(case):
     assert 0.8 < inside[~seen].mean() < 0.99
     assert "other conditions" in asked.choice
     assert "other conditions" not in alone.choice
+
+
+def test_the_thermometer_is_asked_also_by_the_model_that_never_saw_the_hidden_readings(
+    case, monkeypatch
+):
+    monkeypatch.setattr(conditions, "ONCE", 1000)
+    warm, wet, seen = case
+    values = {"wet": np.where(seen, wet, np.nan), "warm": warm}
+    grid = replace(fm.Grid.of(wet, condition="wet"), values=values)
+    work = conditions.Work(grid, quantities.identify_all(values, {}, grid.slot), Options())
+    assert work.runs("wet") == ("both",)
+    found, scores = work.both("wet", Storage())
+    alone = fm.decompose(values["wet"], method="auto")
+    errors = [np.abs(out.estimate - wet)[~seen].mean() for out in (found, alone)]
+    assert errors[0] < 0.6 * errors[1]
+    assert "other conditions" in found.choice
+    assert scores.whole().method.mae < 0.6 * scores.whole().line.mae
 
 
 def test_company_that_is_lost_along_changes_nothing(case):
