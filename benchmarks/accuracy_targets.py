@@ -22,7 +22,6 @@ SIMPLE = "line", "line (Hampel)", "ridge + line", "Iterative"
 SILENCE = "network silent"
 Ratios = dict[str, float]
 SMALL = "IntelLab temperature, uniform p=.5, none"
-FAULTBENCH = {"random": 0.9, "malfunction": 0.9, "bias": 0.8, "drift": 0.7}
 
 
 def by_cell(rows: Iterable[Row]) -> Answers:
@@ -205,21 +204,24 @@ def _most(target: str, found: dict[str, float], most: float, unit: str = "") -> 
 
 
 def _stored() -> Iterator[dict[str, str]]:
-    """What benchmarks/detection.py stored of fieldmend."""
+    """What benchmarks/detection.py stored of fieldmend, by its own goals."""
     path = RESULTS / "detection.csv"
     if not path.exists():
         return
     with path.open() as file:
-        rows = [row for row in csv.DictReader(file) if row["method"] == "fieldmend"]
-    for kind, least in FAULTBENCH.items():
-        for row in rows:
-            if (row["question"], row["data"]) == ("faultbench", f"{kind} both"):
-                f1 = float(row["F1"])
-                yield _row(f"detection: faultbench {kind}, F1 ≥ {least}", f"{f1:.3f}", f1 >= least)
+        rows = [row for row in csv.DictReader(file) if row["method"] == "fieldmend" and row["goal"]]
+    for row in rows:
+        kind, _, part = row["data"].partition(" ")
+        if row["question"] == "faultbench" and part == "both":
+            goal, verdict = row["goal"].rsplit(" ", 1)
+            yield _row(f"detection: faultbench {kind}, F1 {goal}", row["F1"], verdict == "met")
     clean = [row for row in rows if row["question"] == "clean"]
-    shares = {row["data"]: float(row["flagged"].split()[0]) for row in clean}
-    if shares:
-        yield _most("detection: at most 0.5 % flagged in real records", shares, 0.5, " %")
+    if clean:
+        shares = {row["data"]: float(row["flagged"].split()[0]) for row in clean}
+        most = max(shares, key=lambda name: shares[name])
+        above = sum(not row["goal"].endswith("met") for row in clean)
+        figure = f"most {shares[most]:.3g} % ({most}); above in {above} of {len(clean)}"
+        yield _row("detection: at most 0.5 % flagged in real records", figure, above == 0)
 
 
 def _time(cells: Answers) -> Iterator[dict[str, str]]:
