@@ -34,6 +34,9 @@ CELLS = (
     "simulated repeating, offline 24 h, none",
     "simulated temperature, uniform p=.5, mixed",
     "faultbench temperature, uniform p=.5, its mixed",
+    "four motes, uniform p=.5, none",
+    "simulated pressure, network silent 12 h, none",
+    "IntelLab humidity, network silent 12 h, none",
 )
 FIELD = "fieldmend.field"
 
@@ -69,6 +72,8 @@ PIECES = (
     Piece("hold-outs that forget", _patched("trials.forgetful", lambda field, *_: field)),
     Piece("flags that have to pay", _patched("fitting.paying", _unpaid)),
     Piece("flags of single readings", _patched("fitting.paying", _flagless)),
+    Piece("weak flags only beside strong ones", _patched("paying._PLAIN", (0.0, 0.0))),
+    Piece("outages worse than those hidden", _patched("holdout._next_outage", lambda *_: 0.0)),
     Piece("lasting faults left out", options=(("faults", False),)),
 )  # fmt: skip
 
