@@ -20,6 +20,7 @@ from fieldmend.faults import (
     seen_too,
     stretches,
 )
+from fieldmend.faults.events import keeps_its_distance
 from fieldmend.faults.gross import saturated
 from fieldmend.quantities import Kind, Quantity, identify
 
@@ -1101,3 +1102,17 @@ def test_one_node_of_four_at_its_bound_is_no_fog():
     assert not saturated(humidity, what).any()
     humidity[:, 1] = 100.0
     assert saturated(humidity, what)[:, :2].all()
+
+
+def test_a_distance_that_a_node_often_has_is_no_departure_among_few():
+    rng = np.random.default_rng(1)
+    X = 50 + rng.normal(0, 0.1, (1000, 4))
+    X[:, :2] += 9 * np.sin(np.arange(1000) / 60)[:, None]  # two indoors, two outside
+    near = np.zeros(X.shape, dtype=bool)
+    near[400:440, 3] = True
+    X[400:440, 3] += 1.5
+    nothing = np.zeros(X.shape, dtype=bool)
+    assert keeps_its_distance(near, X, nothing)[400:440, 3].all()
+    X[400:440, 3] += 40
+    assert not keeps_its_distance(near, X, nothing).any()
+    assert not keeps_its_distance(np.hstack([near] * 2), np.hstack([X] * 2), nothing).any()

@@ -6,7 +6,14 @@ import numpy as np
 
 from fieldmend.faults.labels import Context
 from fieldmend.faults.neighbours import battery, battery_low, companions
-from fieldmend.faults.stretches import Array, Mask, grown, stretches
+from fieldmend.faults.stretches import (
+    Array,
+    Mask,
+    grown,
+    node_medians,
+    slot_medians,
+    stretches,
+)
 
 # An event moves at least this many nodes, and this share of those that are heard and sound, ...
 NODES, SHARE = 3, 0.5
@@ -14,6 +21,10 @@ NODES, SHARE = 3, 0.5
 TOGETHER = 15
 # As many of a node's five companions make its departure a local event.
 NEIGHBOURS = 2
+# With fewer nodes what is implied of one is what two or three others make of it; ...
+WITNESSES = 6
+# ... a distance from them that the node has more often than so is none.
+OFTEN = 0.05
 # Microseconds; and on how many other days a departure of half the size makes it a habit.
 DAY, HABIT = 86_400_000_000, 2
 
@@ -101,6 +112,28 @@ def recurrent(found: Mask, deviation: Array, context: Context) -> Mask:
                 own = _typical(deviation[a:b, n])
                 alike = [d * np.sign(own) >= 0.5 * abs(own) for d in days]
                 out[a:b, n] = sum(alike) >= needed
+    return out & found
+
+
+def keeps_its_distance(found: Mask, values: Array, left_out: Mask) -> Mask:
+    """Stretches of `found`, in networks of few, in which a node is as near to the others as often.
+
+    Two motes indoors and two outside imply each other by accident: a percent of humidity off, where
+    they differ by eighteen at other times. Asked is how far the node is from the median of the
+    others, beside its usual distance.
+    """
+    out = np.zeros(found.shape, dtype=np.bool_)
+    if found.shape[1] >= WITNESSES:
+        return out
+    kept = np.where(left_out, np.nan, values)
+    for n in np.flatnonzero(found.any(axis=0)):
+        off = values[:, n] - slot_medians(np.delete(kept, n, axis=1))
+        off = np.abs(off - node_medians(off[:, None]))
+        elsewhere = off[~found[:, n] & ~np.isnan(off)]
+        for a, b in zip(*stretches(found[:, n]), strict=True):
+            part = off[a:b][~np.isnan(off[a:b])]
+            if part.size and elsewhere.size:
+                out[a:b, n] = (elsewhere >= np.median(part)).mean() > OFTEN
     return out & found
 
 

@@ -12,7 +12,14 @@ from typing import Any
 import numpy as np
 
 from fieldmend.faults import history
-from fieldmend.faults.events import local, mostly, on_low_battery, recurrent, shared
+from fieldmend.faults.events import (
+    keeps_its_distance,
+    local,
+    mostly,
+    on_low_battery,
+    recurrent,
+    shared,
+)
 from fieldmend.faults.gross import beyond, flat, noisy, saturated, stuck, unreal
 from fieldmend.faults.implied import Implied, implied
 from fieldmend.faults.labels import Context
@@ -337,6 +344,7 @@ def departed(values: Array, left_out: Mask, gone: Mask, context: Context, field:
     readings = np.where(left_out, np.nan, values)
     nearby = local(np.where(left_out, 0.0, mean), low, context, readings)
     together = shared(fresh, mean, left_out) | mostly(nearby, fresh)
+    together |= keeps_its_distance(fresh, values, left_out)
     together &= ~on_low_battery(fresh, context)
     return out & ~together & ~recurrent(fresh, mean, context)
 
