@@ -72,8 +72,8 @@ class Schedule:
         A node that sends on change has no phase: itself alone.
         """
         count = 1 if self.changes else min(times, self.every, PHASES)
-        steps = [k * self.every // count for k in range(count)]
-        return [replace(self, phases=(self.phases + step) % self.every) for step in steps]
+        later = [k * self.every // count for k in range(1, count)]
+        return [self, *(replace(self, phases=(self.phases + k) % self.every) for k in later)]
 
     def of_nodes(self, which: Array) -> Schedule:
         """The same for some of the nodes."""

@@ -8,26 +8,51 @@ import numpy as np
 
 from fieldmend.errors import InputError
 from fieldmend.records.sources.databases import as_text
+from fieldmend.records.sources.rehearsal import begin, survived
 from fieldmend.records.sources.stage import SAMPLED, Stage
 from fieldmend.records.vocabulary import listing
 from fieldmend.text import shown
 
+CLASSIC = b"CDF\x01", b"CDF\x02"
+# What xarray, SciPy and the netCDF libraries raise on bytes that are not theirs.
+FAILURES = (
+    *(ValueError, OSError, LookupError, RuntimeError, TypeError, AttributeError),
+    *(OverflowError, MemoryError, ZeroDivisionError, AssertionError),
+)
 PLACES = {"latitude": "lat", "longitude": "lon"}
 
 
 def stage(path: Path, name: str) -> Stage:
-    """The stations of a netCDF file as records: node, time, one column per condition."""
+    """The stations of a netCDF file as records: node, time, one column per condition.
+
+    Classic files are read by SciPy, which is Python and survives them all; of the others another
+    process is asked first whether one does.
+    """
+    with path.open("rb") as file:
+        classic = file.read(4) in CLASSIC
+    if not classic:
+        begin()
     try:
         import xarray as xr
     except ImportError as error:
         raise InputError(
             "reading netCDF needs xarray", file=name, hint="pip install 'fieldmend[netcdf]'"
         ) from error
+    if not classic and not survived(path):
+        raise InputError(
+            "the netCDF file is damaged: it ends the library that reads it",
+            file=name,
+            hint="Fetch or write it again",
+        )
+    engine = "scipy" if classic else None
     try:
         # What cannot be used is refused below, in our own words.
-        with warnings.catch_warnings(action="ignore"), xr.open_dataset(path) as opened:
+        with (
+            warnings.catch_warnings(action="ignore"),
+            xr.open_dataset(path, engine=engine) as opened,
+        ):
             data = opened.load()
-    except (ValueError, OSError, LookupError, RuntimeError, TypeError, AttributeError) as error:
+    except FAILURES as error:
         said = str(error).splitlines() or [type(error).__name__]
         raise InputError(f"the netCDF file cannot be read ({shown(said[0])})", file=name) from error
     try:

@@ -1,0 +1,80 @@
+"""A file that may end the process that reads it is first read by another.
+
+The libraries beneath netCDF-4 believe what a file says of itself; a damaged one can end them by a
+segmentation fault, which no Python code can catch. So another process reads it first. It is started
+with the first such file, while this one imports what it needs itself, and kept for the next.
+"""
+
+from __future__ import annotations
+
+import atexit
+import json
+import subprocess
+import sys
+import threading
+from contextlib import suppress
+from pathlib import Path
+
+READER = """
+import json, sys, warnings
+warnings.simplefilter("ignore")
+import xarray
+for line in sys.stdin:
+    try:
+        with xarray.open_dataset(json.loads(line)) as data:
+            for name in data.variables:
+                data[name].values  # one after the other: no more memory than the largest
+    except Exception:
+        pass  # whoever asks will meet it too, and says it in words
+    print("read", flush=True)
+"""
+
+_lock = threading.Lock()
+_reader: subprocess.Popen[str] | None = None
+
+
+def begin() -> None:
+    """Start the other process, if it is not there already."""
+    global _reader
+    if _reader is None or _reader.poll() is not None:
+        _close()
+        _reader = subprocess.Popen(
+            [sys.executable, "-P", "-c", READER], text=True,
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+        )  # fmt: skip
+
+
+def survived(path: Path) -> bool:
+    """Whether a process that reads the whole file, whatever it finds there, lives on.
+
+    Parameters
+    ----------
+    path
+        The file.
+    """
+    with _lock:
+        begin()
+        assert _reader is not None
+        assert _reader.stdin is not None
+        assert _reader.stdout is not None
+        try:
+            print(json.dumps(str(path.resolve())), file=_reader.stdin, flush=True)
+            said = _reader.stdout.readline()
+        except BrokenPipeError:
+            said = ""
+        except BaseException:  # Ctrl-C: its answer would be taken for that to the next file
+            _reader.kill()
+            raise
+        return said == "read\n"
+
+
+@atexit.register
+def _close() -> None:
+    """End the other process, and take leave of it."""
+    if _reader is None:
+        return
+    for pipe in (_reader.stdin, _reader.stdout):
+        if pipe is not None:
+            with suppress(OSError):
+                pipe.close()
+    _reader.wait()
