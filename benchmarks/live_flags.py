@@ -17,7 +17,7 @@ import numpy as np
 import fieldmend as fm
 from fieldmend.flags import BAD
 from fieldmend.grid import Array, Grid
-from fieldmend.live import witnesses
+from fieldmend.live.companions import Companions, Drifts
 from fieldmend.live.following import Follower
 from live_network import cut, intellab
 
@@ -25,7 +25,7 @@ RESULTS = Path(__file__).parent / "results" / "live_flags.md"
 DAY, BEFORE = 288, 50  # slots
 HEAD = (
     "| network | model of | followed | readings | flagged | of them also by `recover` "
-    "| false in 10⁴ | spikes: size | put | flagged at once |"
+    "| false in 10⁴ | drifts seen / node-days | spikes: size | put | flagged at once |"
 )
 
 
@@ -98,34 +98,41 @@ def _pm(rng: np.random.Generator, slots: int = 5 * DAY, nodes: int = 40) -> Arra
     return X + rng.normal(0, 0.8, X.shape)
 
 
-def followed(case: Case, model: fm.FieldModel, found: dict, grid: Grid) -> Array:
-    """Flags of rev 0, slots × nodes; 0 where nothing was followed."""
-    out = np.zeros(grid.values[case.judged].shape, np.uint8)
+def followed(
+    case: Case, model: fm.FieldModel, companions: Companions, grid: Grid
+) -> tuple[Array, int]:
+    """Flags of rev 0, slots × nodes, 0 where nothing was followed; and drifts that were seen."""
+    out, drifting = np.zeros(grid.values[case.judged].shape, np.uint8), 0
     for part in case.followed:
-        follower = Follower(model, witnesses=found)
+        follower, drifts = Follower(model, witnesses=companions.witnesses), Drifts(companions)
+        known: set[int] = set()
         for row in range(max(0, part.start - 3 * BEFORE), part.stop):
             readings = {name: X[row] for name, X in grid.values.items()}
             said = follower.follow(readings, grid.nodes, int(grid.times[row]), grid.slot)
+            drifts.hear(said, grid.nodes, int(grid.times[row]), {case.judged: 1}, known)
             if row >= part.start:
                 out[row] = said[case.judged].flag
-    return out
+                known |= {one.node for one in drifts.sightings()}
+        drifting += len(known)
+    return out, drifting
 
 
 def measured(case: Case, rounds: int) -> Iterator[str]:
     past = cut(case.grid, case.fitted)
     model = fm.recover(past, holdout=False).model
     if case.judged not in model.conditions:
-        yield f"| {case.name} | no model: solved on another scale |" + " |" * 8
+        yield f"| {case.name} | no model: solved on another scale |" + " |" * 9
         return
-    found = witnesses.fit(model, past)
+    found = Companions.fit(past, model)
     X = case.grid.values[case.judged]
-    flag = followed(case, model, found, case.grid)
+    flag, drifts = followed(case, model, found, case.grid)
     later = np.isin(fm.recover(case.grid, holdout=False)[case.judged].flag, BAD)
     seen, bad = np.isfinite(X) & (flag > 0), np.isin(flag, BAD)
     false = bad & ~later & seen
     first = (
         f"| {case.name} | {case.said[0]} | {case.said[1]} | {seen.sum():,} | {(bad & seen).sum()} "
         f"| {(bad & later & seen).sum()} | {1e4 * false.sum() / seen.sum():.1f} "
+        f"| {drifts} / {(flag > 0).any(axis=1).sum() * X.shape[1] / DAY:.0f} "
     )
     rng = np.random.default_rng(3)
     for size in case.sizes:
@@ -137,15 +144,15 @@ def measured(case: Case, rounds: int) -> Iterator[str]:
                 Y[row, k] += size * float(rng.choice((-1, 1)))
                 at.append((row, k))
             changed = replace(case.grid, values={**case.grid.values, case.judged: Y})
-            flag = followed(case, model, found, changed)
+            flag, _ = followed(case, model, found, changed)
             put, hit = put + len(at), hit + sum(flag[one] in BAD for one in at)
         yield f"{first}| {size:.3g} | {put} | {100 * hit / put:.1f} % |"
-        first = "|" * 7 + " "
+        first = "|" * 8 + " "
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--rounds", type=int, default=2)
     given = parser.parse_args()
     lines = [
         "# Live: flags of rev 0",
@@ -156,7 +163,7 @@ def main() -> None:
         " and on nothing simulated.",
         "",
         HEAD,
-        "| --- " * 10 + "|",
+        "| --- " * 11 + "|",
     ]
     for case in [*real(), *simulated()]:
         for line in measured(case, given.rounds):

@@ -73,6 +73,17 @@ class Implied:
         out: Array = np.where(false, y - sound, self.off(sound))
         return out
 
+    def common(self, off: Array, known: Mask) -> Array:
+        """1 where a node is off alone; more where three others, half as much or more, are too.
+
+        A drift is one node's. Where many are off, days are new, and what is implied is not so.
+        """
+        ratio = np.where(known, 0.0, np.abs(off) / self.limit)
+        first = np.sort(ratio)[::-1][:4]
+        others = np.where(ratio >= first[2], first[3], first[2])
+        out: Array = np.maximum(1.0, 2.0 * others)
+        return out
+
     def _without(self, y: Array, false: Mask) -> Array:
         """Readings, the false ones replaced by what the others imply, all at once."""
         which = np.flatnonzero(false)
@@ -228,9 +239,10 @@ class Drifts:
             return
         known = np.array([k + 1 in aside for k in columns.tolist()])
         off = part.soundly(filled, known)
+        alone = off / part.common(off, known)
         past = self._past.setdefault(name, [[] for _ in columns])
         for k in np.flatnonzero(np.isfinite(y)).tolist():
-            past[k] = [*past[k], (time, float(off[k]))][-GROWN:]
+            past[k] = [*past[k], (time, float(alone[k]))][-GROWN:]
             if flag[k] in BAD or not _drifts(past[k], float(part.limit[k])):
                 continue
             side = "above" if off[k] > 0 else "below"
