@@ -47,6 +47,8 @@ def test_places_decide_where_they_are_known_and_likeness_where_not():
         for region in cut(like, most=40, halo=0):
             inside = np.bincount(house[region.decided], minlength=4)
             assert (np.minimum(inside, 20 - inside) <= 2).all()
+    heard = seen & (np.arange(80) // 4 != 1)  # four nodes never are
+    assert np.isfinite(coordinates(X, heard)).all()
     some = at.copy()
     lost = np.flatnonzero(house == 0)[:3]
     some[lost] = np.nan
@@ -64,7 +66,7 @@ def few(monkeypatch):
 
 
 @pytest.mark.usefixtures("few")
-def test_regions_are_recovered_as_one_network_whoever_does_it():
+def test_regions_are_recovered_as_one_network_whoever_does_it(tmp_path):
     net = fm.simulate.network(slots=120, nodes=30, field="temperature", seed=1, anomaly_rate=0.01)
     X = net.readings.copy()
     X[40:, 17] = 21.5  # stuck
@@ -94,7 +96,16 @@ def test_regions_are_recovered_as_one_network_whoever_does_it():
     np.testing.assert_array_equal(one.flag == 9, np.isnan(X))
     with pytest.raises(fm.InputError, match="fitted no model"):
         _ = rec.model
-    shared = fm.recover(grid, workers=2)["temperature"]
+    kept = tmp_path / "kept"
+
+    def until(_, share):
+        if share > 0.45:  # two of three regions, then the run is ended
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        fm.recover(grid, workers=1, keep=kept, progress=until)
+    assert len(list(kept.glob("*.npz"))) == 2
+    shared = fm.recover(grid, workers=2, keep=kept)["temperature"]
     for part in ("estimate", "lower", "upper", "flag", "scale", "anomaly", "replaced"):
         np.testing.assert_array_equal(getattr(shared, part), getattr(one, part), part)
     assert shared.episodes == one.episodes
@@ -116,5 +127,10 @@ def test_decompose_goes_by_regions_too(monkeypatch):
             np.testing.assert_array_equal(there, getattr(own, part)[:, region.core], part)
     hidden = out.holdout
     np.testing.assert_allclose(hidden.truth, net.readings[hidden.rows, hidden.columns])
+    X = net.readings.copy()
+    X[:, 12:] = np.nan  # all of one region, and some of another
+    silent = fm.decompose(X, method="auto", places=at)
+    assert np.isfinite(silent.estimate).all()
+    assert np.isinf(silent.upper).any(axis=0).tolist() == [False] * 16 + [True] * 8
     with pytest.raises(ValueError, match="places must be nodes"):
         fm.decompose(net.readings, method="auto", places=at[:3])

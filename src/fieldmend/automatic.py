@@ -59,14 +59,14 @@ def _by_regions(X: Array, observed: Mask, plan: list[Region], options: dict[str,
     """Each region as a network of its own, answers kept for its core."""
     out = {name: np.empty_like(X) for name in NAMES}
     center, scale = np.zeros(X.shape[1]), np.ones(X.shape[1])
-    hidden, ranks = [], []
+    hidden, ranks, silent = [], [], []
     company = options.pop("companions", ())
     for region in plan:
         nodes, core, own = region.nodes, region.core, region.decided
         others = [np.asarray(one)[:, nodes] for one in company]
         if not observed[:, nodes].any():
-            msg = f"no reading of {len(nodes)} nodes that lie together: leave them out"
-            raise ValueError(msg)
+            silent.append(own)
+            continue
         done = _found(*_recovered(X[:, nodes], observed[:, nodes], companions=others, **options))
         for name in NAMES:
             out[name][:, own] = getattr(done.applied, name)[:, core]
@@ -76,6 +76,12 @@ def _by_regions(X: Array, observed: Mask, plan: list[Region], options: dict[str,
         kept = done.holdout.kept(core[done.holdout.columns])
         hidden.append(replace(kept, columns=nodes[kept.columns]))
         ranks.append(done.rank)
+    if silent:  # nothing is known of them but what the others do
+        never = np.concatenate(silent)
+        usual = np.median(np.delete(out["estimate"], never, axis=1), axis=1, keepdims=True)
+        for name, off in zip(NAMES, (0.0, 0.0, np.nan, -np.inf, np.inf), strict=True):
+            out[name][:, never] = usual + off
+        out["sparse"][:, never] = 0.0
     # One region's factors say nothing of another: as one product they would be mostly zeros.
     none = LowRank.zero(*X.shape)
     applied = Applied(**out, factors=none, scaling=Scaling(center, scale))

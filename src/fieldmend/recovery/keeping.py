@@ -11,6 +11,7 @@ import hashlib
 import json
 import os
 import shutil
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -22,14 +23,18 @@ from fieldmend.errors import InputError
 from fieldmend.faults import Episode
 from fieldmend.field.fitted import FittedField
 from fieldmend.grid import Array, Grid
+from fieldmend.quantities import Quantity
 from fieldmend.recovery.solving import Solved
 from fieldmend.recovery.window import WindowResult
 from fieldmend.result.options import Options
+from fieldmend.result.recovered import Recovered
+from fieldmend.result.states import Service
 from fieldmend.text import shown
 from fieldmend.version import __version__
 
 RUN = "run.json"
 ENDS = ("estimate", "lower", "upper")
+REGION = (*ENDS, "anomaly", "flag", "replaced", "scale")
 SMALL = ("method", "rank", "gap", "status", "choice")
 
 
@@ -56,30 +61,56 @@ class Kept:
         words = {name: getattr(solved, name) for name in SMALL}
         words |= {"notes": solved.notes, "episodes": [asdict(one) for one in found.episodes]}
         arrays = {name: getattr(solved, name) for name in ENDS}
-        part = self._file(window).with_suffix(".part")
-        with part.open("wb") as file:
-            np.savez(
-                file,
-                words=np.frombuffer(json.dumps(words, default=_plain).encode(), np.uint8),
-                flag=found.flag,
-                spread=found.spread,
-                **{name: array for name, array in arrays.items() if array is not None},
-            )
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(part, self._file(window))
+        self._write(window, words, arrays | {"flag": found.flag, "spread": found.spread})
 
     def load(self, window: int, fitted: FittedField | None = None) -> WindowResult:
         """A window as it was; `fitted` is the model, of which windows keep nothing."""
-        with np.load(self._file(window), allow_pickle=False) as held:
-            words = json.loads(held["words"].tobytes())
-            ends: dict[str, Any] = {n: held[n] if n in held else None for n in ENDS}
-            flag, spread = held["flag"], held["spread"]
+        words, held = self._read(window)
+        ends: dict[str, Any] = {name: held.get(name) for name in ENDS}
+        flag, spread = held["flag"], held["spread"]
         small = {name: words[name] for name in SMALL}
         solved = Solved(**ends, **small, notes=tuple(words["notes"]), fitted=fitted)
         return WindowResult(
             solved, flag, spread, tuple(Episode(**one) for one in words["episodes"])
         )
+
+    def save_region(self, region: int, found: Recovered) -> None:
+        """Keep a finished region, of a network that is recovered region by region."""
+        words = {name: getattr(found, name) for name in (*SMALL, "notes", "warnings")}
+        words |= {"episodes": [asdict(one) for one in found.episodes]}
+        life = {} if found.service is None else vars(found.service)
+        arrays = {name: getattr(found, name) for name in REGION} | life
+        self._write(region, words, arrays)
+
+    def load_region(self, region: int, name: str, unit: str, quantity: Quantity) -> Recovered:
+        """A region as it was."""
+        words, held = self._read(region)
+        episodes = tuple(Episode(**one) for one in words.pop("episodes"))
+        said: dict[str, Any] = {key: tuple(words.pop(key)) for key in ("notes", "warnings")}
+        arrays: dict[str, Any] = {key: held.get(key) for key in REGION}
+        life = Service(*(held[key] for key in ("node", "start", "stop", "never")))
+        nothing = np.empty((0, len(life.never)))
+        return Recovered(
+            name=name, unit=unit, observed=nothing, holdout=None, episodes=episodes, service=life,
+            quantity=quantity, **said, **words, **arrays,
+        )  # fmt: skip
+
+    def _write(self, number: int, words: Mapping[str, Any], arrays: Mapping[str, Any]) -> None:
+        part = self._file(number).with_suffix(".part")
+        with part.open("wb") as file:
+            np.savez(
+                file,
+                words=np.frombuffer(json.dumps(words, default=_plain).encode(), np.uint8),
+                **{name: array for name, array in arrays.items() if array is not None},
+            )
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(part, self._file(number))
+
+    def _read(self, number: int) -> tuple[dict[str, Any], dict[str, Array]]:
+        with np.load(self._file(number), allow_pickle=False) as held:
+            arrays = {name: held[name] for name in held if name != "words"}
+            return json.loads(held["words"].tobytes()), arrays
 
 
 def single(found: WindowResult) -> WindowResult:

@@ -20,6 +20,7 @@ from fieldmend.grid import Array, Grid
 from fieldmend.quantities import Quantity
 from fieldmend.recovery import honest
 from fieldmend.recovery.condition import recover_condition, sentences
+from fieldmend.recovery.keeping import Kept
 from fieldmend.recovery.sinks import worst_gap
 from fieldmend.recovery.solving import DECIDES, Solver
 from fieldmend.recovery.storage import Storage
@@ -37,19 +38,29 @@ WARNED = 5  # regions whose warnings are passed on
 def recover_nodes(
     grid: Grid, name: str, quantity: Quantity, options: Options, storage: Storage, **how: Any
 ) -> tuple[Recovered, Solver | None]:
-    """One condition, region by region where nodes are many; as `recover_condition`."""
+    """One condition, region by region where nodes are many; as `recover_condition`.
+
+    Regions that were kept by a run that was ended are taken as they are.
+    """
     if how.get("model") is not None or not quantity.measured or not many(grid, options):
         return recover_condition(grid, name, quantity, options, storage, **how)
     plan = regions(grid, name)
     kernel = partial(_region, name=name, quantity=quantity, options=options, real=storage.real)
     sink = _Whole(grid.values[name], storage)
+    kept: Kept | None = how.get("kept")
+    done = 0 if kept is None else min(kept.count(), len(plan))
+    for i, region in enumerate(plan[:done]):
+        assert kept is not None
+        sink.put(region, kept.load_region(i, name, grid.units.get(name, ""), quantity))
 
     def put(piece: _Piece, found: Recovered) -> None:
+        if kept is not None:
+            kept.save_region(len(sink.parts), found)
         sink.put(piece.region, found)
         if "say" in how:
             how["say"](len(sink.parts) / len(plan))
 
-    engine.each(kernel, _pieces(grid, plan), put, how.get("crew"))
+    engine.each(kernel, _pieces(grid, plan[done:]), put, how.get("crew"))
     found = sink.result()
     known = witnesses(grid.values[name], options.limits.get(name))
     assert found.service is not None
