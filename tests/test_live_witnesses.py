@@ -1,13 +1,16 @@
 """Odd readings when a slot is over: alone, they are false; with witnesses, something happened."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 import fieldmend as fm
 from fieldmend.flags import Flag
 from fieldmend.live import witnesses
-from fieldmend.live.companions import Companions, Implied
-from fieldmend.live.following import Follower
+from fieldmend.live.companions import Companions, Drifts, Implied
+from fieldmend.live.episodes import Sighting
+from fieldmend.live.following import Follower, Said
 from fieldmend.live.witnesses import Witness
 
 SLOTS, NODES, FITTED = 420, 16, 360
@@ -132,3 +135,31 @@ def test_intervals_are_as_wide_as_it_is_restless(followed, noise, wider):
         )
     assert one.lower[0] < one.estimate[0] < one.upper[0]
     assert (one.upper[0] - one.lower[0] > other.upper[0] - other.lower[0]) is np.bool_(wider)
+
+
+def test_a_place_that_changed_in_both_conditions_does_not_drift():
+    ring = (np.arange(12)[:, None] + np.arange(1, 7)) % 12
+    part = Implied(np.zeros(12), ring, np.full((12, 6), 1 / 6), np.full(12, 2.0))
+    near = np.zeros((12, 0), np.intp)
+    found = Companions(
+        NAMES[:12], {"t": part, "rh": part}, {"t": Witness(near, 9.0, 6.0, "rh", -1.0)}
+    )
+
+    def seen(rh):
+        drifts, nothing = Drifts(found), np.full(12, np.nan)
+        for time in range(12):
+            rows = {"t": np.zeros(12), "rh": np.zeros(12)}
+            rows["t"][3], rows["rh"][3] = 5.0, rh
+            said = {
+                name: Said(y, y, nothing, nothing, np.ones(12, np.uint8))
+                for name, y in rows.items()
+            }
+            drifts.hear(said, NAMES[:12], time, {"t": 1, "rh": 2}, set())
+        small = Sighting("lasting", 8, 1, "drift", 0, "")
+        assert not drifts.may_be(small)  # no farther off than on other days
+        assert drifts.may_be(replace(small, kind="stuck"))
+        return [one.node for one in drifts.sightings() if one.condition == 1]
+
+    assert seen(0.0) == [4]
+    assert seen(4.0) == [4]
+    assert seen(-4.0) == []

@@ -36,6 +36,7 @@ HELD = 3  # slots
 BEYOND = 2.0  # times the largest
 GROWN = 12  # readings over which it has come to that
 FEWEST = 6  # nodes
+AGREES = 0.5  # of its own distance that another condition is off by, each in its limits
 MOST_FALSE = 12  # companions in a slot that were not known before
 
 
@@ -200,6 +201,8 @@ class Drifts:
         self.companions = companions
         self._past: dict[str, list[list[tuple[int, float]]]] = {}
         self._now: list[Sighting] = []
+        self._ratio: dict[str, dict[int, float]] = {}  # condition → node → off, in limits
+        self._names: dict[int, str] = {}
 
     def hear(
         self,
@@ -212,7 +215,8 @@ class Drifts:
         """One slot. `aside`: ids of nodes whose own fault is known."""
         place = {name: k for k, name in enumerate(nodes)}
         columns = np.array([place.get(name, -1) for name in self.companions.nodes], np.intp)
-        self._now = []
+        self._now, self._ratio = [], {}
+        self._names = {number: name for name, number in ids.items()}
         if not columns.size or columns.min() < 0:
             return
         for name, part in self.companions.parts.items():
@@ -221,7 +225,23 @@ class Drifts:
 
     def sightings(self) -> list[Sighting]:
         """What drifts in the newest slot."""
-        return self._now
+        return [one for one in self._now if self.may_be(one)]
+
+    def may_be(self, one: Sighting) -> bool:
+        """Whether what companions imply speaks for a drift, wherever it was seen.
+
+        Not where the node is no farther off than on its other days, nor where its other condition
+        is off with it, as when a place grows warm and dry: then the place has changed.
+        """
+        name = self._names.get(one.condition, "")
+        if one.kind != "drift" or name not in self._ratio:
+            return True
+        mine = self._ratio[name].get(one.node, 0.0)
+        witness = self.companions.witnesses.get(name)
+        other = 0.0
+        if witness is not None and witness.other in self._ratio:
+            other = witness.side * self._ratio[witness.other].get(one.node, 0.0) * np.sign(mine)
+        return abs(mine) > 1.0 / BEYOND and other < AGREES * abs(mine)
 
     def _one(  # noqa: PLR0917 - what a slot is made of
         self,
@@ -240,6 +260,9 @@ class Drifts:
         known = np.array([k + 1 in aside for k in columns.tolist()])
         off = part.soundly(filled, known)
         alone = off / part.common(off, known)
+        self._ratio[name] = dict(
+            zip((columns + 1).tolist(), (alone / part.limit).tolist(), strict=True)
+        )
         past = self._past.setdefault(name, [[] for _ in columns])
         for k in np.flatnonzero(np.isfinite(y)).tolist():
             past[k] = [*past[k], (time, float(alone[k]))][-GROWN:]
