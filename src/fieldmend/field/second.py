@@ -150,14 +150,19 @@ class _View:
 
     def of(self, node: int, like: Index) -> Array:
         """The regressors of a node, one row each."""
-        slots = self.field.shape[2]
-        rows = [self.field[:, like].reshape(-1, slots), np.ones((1, slots))]
-        if self.again.shape[2]:
-            rows.append(self.again[:, node])
+        lags, _, slots = self.field.shape
+        rows = [self.again[:, node]] if self.again.shape[2] else []
         for other in self.others if self.others is not None else ():
             near = other[_NOW, like[:_NEAR]]
             rows += [other[:, node], other[_NOW, node : node + 1] ** 2, near, near**2]
-        return np.vstack(rows)
+        own = lags * len(like)
+        out = np.empty((own + 1 + sum(map(len, rows)), slots))
+        # Most rows are the field's, and they are written once: copies of them take longer.
+        np.take(self.field, like, axis=1, out=out[:own].reshape(lags, -1, slots), mode="clip")
+        out[own] = 1.0
+        if rows:
+            np.concatenate(rows, out=out[own + 1 :])
+        return out
 
 
 def second_look(
