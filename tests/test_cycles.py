@@ -93,7 +93,19 @@ def test_course_is_the_mean_at_each_phase():
     used = np.array([[True, True, True, True, True, False]])
     course = course_of(Data(readings, used, np.arange(6)), 2)
     mean = 11 / 5
-    np.testing.assert_allclose(course, [[(3 - 3 * mean) / 4, (8 - 2 * mean) / 3]])
+    chance = (2 / 3) * (1 / 3 + 1 / 2) / 2  # days differ at the second phase only
+    share = 1 - chance / (((1 - mean) ** 2 + (4 - mean) ** 2) / 2)
+    plain = np.array([[(3 - 3 * mean) / 4, (8 - 2 * mean) / 3]])
+    np.testing.assert_allclose(course, share * plain, rtol=1e-6)
+
+
+def test_a_course_that_may_be_chance_is_held_back():
+    rng = np.random.default_rng(4)
+    used = rng.random((6, 30 * DAY)) < 0.1  # three readings at each phase
+    readings = np.where(used, rng.normal(size=used.shape), 0.0)
+    assert np.abs(course_of(Data(readings, used, np.arange(30 * DAY)), DAY)).mean() < 0.1
+    own = np.where(used, readings + 3 * np.sin(2 * np.pi * np.arange(30 * DAY) / DAY), 0.0)
+    assert np.abs(course_of(Data(own, used, np.arange(30 * DAY)), DAY)).mean() > 1.0
 
 
 @pytest.mark.parametrize("period", [1, 0, -3, 2.5, "48", True])

@@ -56,7 +56,10 @@ def usual_periods(slot: int) -> tuple[int, ...]:
 
 
 def course_of(data: Data, length: int) -> Array:
-    """Mean of each node at each phase, about its own mean, held back where it was seen rarely."""
+    """Mean of each node at each phase, about its own mean, held back where it was seen rarely.
+
+    And as far as days differ: of each node the share is kept that is no chance.
+    """
     phase = data.slots % length
     clipped = np.clip(data.readings, -_CLIP, _CLIP)
     out = np.zeros((len(clipped), length))
@@ -69,7 +72,8 @@ def course_of(data: Data, length: int) -> Array:
     kernel = np.zeros(length)
     kernel[np.arange(width) - width // 2] = 1.0 / width
     smooth: Array = np.fft.irfft(np.fft.rfft(out) * np.fft.rfft(kernel), n=length)
-    return single(smooth)
+    _, noise, spread = _phase_means(clipped, data.used, phase, length)
+    return single(_share(noise, spread)[:, None] * smooth)
 
 
 def long_enough(lengths: Iterable[int], slots: Index) -> list[int]:
