@@ -142,8 +142,8 @@ class _Steps:
         lowest tenth of what the node ever read: to zero, or near it.
         """
         rising = judged = resets = 0
-        for n in range(self.nodes):
-            own = self.node == n
+        edges = np.searchsorted(self.node, np.arange(self.nodes + 1))  # nodes stand in order
+        for own in map(slice, edges[:-1], edges[1:]):
             step, after = self.step[own], self.after[own]
             moved = int(np.count_nonzero(step))
             if moved < ENOUGH // 2 or step.size < ENOUGH:
