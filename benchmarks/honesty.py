@@ -12,10 +12,10 @@ the headline, which is for the record's own gaps too. ``real/printed``: mean of 
 mean absolute errors, and the lowest and highest of them. The bar is 0.80 to 1.25; what misses it is
 marked. ``headline`` is the same over the headline: gaps of other lengths than were judged are in
 it. ``held`` is the share of the lost readings inside the 90 % interval, really and as printed.
-Errors far off estimate and line both count with the same limit in both. ``line`` is real/printed of the straight line, which no recovery touches:
-where it is off too, the lost stretches were harder or easier than the record's usual ones.
-faultbench's injected faults are held against the values they replaced, of all other records every
-reading is taken for true.
+Errors far off estimate and line both count with the same limit in both. ``line`` is real/printed of
+the straight line, which no recovery touches: where it is off too, the lost stretches were harder or
+easier than the record's usual ones. faultbench's injected faults are held against the values they
+replaced, of all other records every reading is taken for true.
 """
 
 from __future__ import annotations
