@@ -76,6 +76,7 @@ check-live: setup  ## live killed under traffic, its accuracy, detection and spe
 	$(BIN)/python -m pytest $(wildcard tests/test_live*.py)
 	$(BIN)/python benchmarks/live_kills.py $(LIVE_KILLS)
 	$(BIN)/python benchmarks/live_accuracy.py
+	$(BIN)/python benchmarks/live_intervals.py
 	$(BIN)/python benchmarks/live_flags.py
 	$(BIN)/python benchmarks/live_detection.py
 	$(BIN)/python benchmarks/live_speed.py
