@@ -56,7 +56,7 @@ def real() -> Iterator[Case]:
 
 
 def simulated() -> Iterator[Case]:
-    """Other kinds, nothing of which any choice was made on; sizes in parts of the usual range."""
+    """Other kinds; sizes in parts of the usual range."""
     for kind, make in (("humidity", _humidity), ("traffic", _traffic), ("PM", _pm)):
         for seed in (1, 2):
             X = make(np.random.default_rng(seed))
@@ -163,8 +163,8 @@ def main() -> None:
         "",
         "Slots of 5 min, IntelLab with 51 nodes (`python benchmarks/live_flags.py`). False: flagged"
         " when its slot ended, not put there, and not flagged by `recover` on the whole record. The"
-        " first line's days are those of the issue; the constants were looked at on all of IntelLab"
-        " and on nothing simulated.",
+        " first line's days are those that choices were made on; flags were looked at on the other"
+        " lines of IntelLab, drifts on the simulated ones too.",
         "",
         HEAD,
         "| --- " * 11 + "|",

@@ -39,7 +39,7 @@ def test_now_says_what_the_journal_says(site):
     assert [node["node"] for node in now["nodes"]] == site.filled.nodes
     assert {one["kind"] for one in now["episodes"]} == {"stuck", "silent", "drift"}
     assert now["counts"]["readings"]["duplicate"] == 21
-    assert now["takes"] == {"post": True, "token": False}
+    assert now["takes"] == {"post": True, "token": False, "source": "", "check": ""}
 
 
 def test_a_node_over_its_last_day_and_over_any_time(site):
