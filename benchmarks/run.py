@@ -4,6 +4,8 @@ speed    ls against the paper's algorithm, same problem, same certified gap
 scaling  time, memory and share of the GEMM rate from 10⁴ to 10⁶ slots
 memory   recover in a limited memory, from 10⁶ to 10⁸ entries: peak, parts, report
 shapes   what a reading costs with few nodes and with thousands
+stages   how every stage of recover grows with slots and with nodes: seconds and exponents
+regions  many nodes: regions against the whole, and networks that only regions can recover
 reading  a CSV of 60 million rows to a grid, beside plain DuckDB, Polars and pandas
 command  the whole command on a real file, import and --help, beside qolmat and saqc
 quantities  directions, rain, meters, dust and humidity as what they are, and as if linear
@@ -26,6 +28,8 @@ SCRIPTS = {
     "speed": [[HERE / "speed.py"]],
     "scaling": [[HERE / "scaling.py"]],
     "shapes": [[HERE / "shapes.py"]],
+    "stages": [[HERE / "stages.py"]],
+    "regions": [[HERE / "regions.py"], [HERE / "regions.py", "--wide"]],
     "memory": [[HERE / "memory.py"]],
     "reading": [[HERE / "reading.py"]],
     "command": [[HERE / "command.py"]],

@@ -1,0 +1,66 @@
+"""What fits where, and how long it takes: extrapolated from the tables `memory` and `wide`.
+
+Nothing is run. Core-hours are entries times the microseconds of an entry in the largest row of
+`memory` (long records, a limit of memory) or of `wide` (many nodes, in memory), whichever is more;
+results are entries times the bytes of a cell in `memory`, before compression; temporary files, 25
+bytes a cell, are what `--memory` needs in TMPDIR. Rows beyond the largest that was measured are
+marked.
+"""
+
+from __future__ import annotations
+
+import csv
+
+from table import RESULTS, write
+
+MINUTE, YEAR = 1, 525_600
+TEMPORARY = 25  # bytes of a cell in files without a name
+NETWORKS = (
+    ("50 nodes, a month of 5 min", 50, 30 * 288),
+    ("500 nodes, a year of 10 min", 500, YEAR // 10),
+    ("10,000 nodes, a year of 10 min", 10_000, YEAR // 10),
+    ("100,000 nodes, a day of 15 min", 100_000, 96),
+    ("100,000 nodes, a year of 10 min", 100_000, YEAR // 10),
+    ("1,000,000 nodes, a year of minutes", 1_000_000, YEAR // MINUTE),
+)
+
+
+def largest(name: str) -> dict[str, str]:
+    """The last row of a stored table."""
+    with (RESULTS / f"{name}.csv").open() as file:
+        return list(csv.DictReader(file))[-1]
+
+
+def main() -> None:
+    long, wide = largest("memory"), largest("wide")
+    each = max(float(long["µs an entry"]), float(wide["µs an entry"]))
+    reached = max(float(long["entries"]), float(wide["nodes"]) * float(wide["slots"]))
+    rows = []
+    for name, nodes, slots in NETWORKS:
+        entries = nodes * slots
+        hours = 1e-6 * (each if nodes > 600 else float(long["µs an entry"])) * entries / 3600
+        rows.append(
+            {
+                "network": name,
+                "entries": f"{entries:.1e}",
+                "core-hours": f"{hours:.2g}" if hours < 10 else f"{hours:,.0f}",
+                "results": size(float(long["bytes a cell"]) * entries),
+                "TMPDIR": size(TEMPORARY * entries),
+                "measured": "about" if entries <= reached else "extrapolated",
+            }
+        )
+        print(rows[-1])
+    write("fits", rows, __doc__ or "")
+
+
+def size(count: float) -> str:
+    """Bytes, for people."""
+    for unit in ("MB", "GB", "TB"):
+        count /= 1e6 if unit == "MB" else 1e3
+        if count < 1000:
+            break
+    return f"{count:.3g} {unit}"
+
+
+if __name__ == "__main__":
+    main()
