@@ -29,7 +29,7 @@ SCRIPTS = {
     "scaling": [[HERE / "scaling.py"]],
     "shapes": [[HERE / "shapes.py"]],
     "stages": [[HERE / "stages.py"]],
-    "regions": [[HERE / "regions.py"], [HERE / "regions.py", "--wide"]],
+    "regions": [[HERE / "regions.py"], [HERE / "regions.py", "--wide"], [HERE / "fits.py"]],
     "memory": [[HERE / "memory.py"]],
     "reading": [[HERE / "reading.py"]],
     "command": [[HERE / "command.py"]],
