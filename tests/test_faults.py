@@ -1079,6 +1079,8 @@ def test_what_settles_is_no_burst():
     for a, b in ((150, 160), (220, 240), (297, 300)):
         false[a:b, 1] = True
     assert (faults.jumping(X, false) == false).all()
+    every = np.ones((4, 3), dtype=bool)  # nothing is left to tell what is usual
+    assert faults.jumping(X[:4], every).all()
 
 
 @pytest.mark.parametrize("nodes", [3, 4])

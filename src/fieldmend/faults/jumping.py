@@ -53,7 +53,8 @@ def jumping(X: Any, flagged: Mask) -> Mask:
         at = np.flatnonzero(~np.isnan(values[:, n]))
         readings = values[at, n]
         jumps = np.abs(np.diff(readings))
-        if not jumps.size or not smooth(readings[~flagged[at, n]]):
+        sound = readings[~flagged[at, n]]
+        if sound.size < SHORTEST or not smooth(sound):
             continue
         usual = np.quantile(jumps, USUAL)
         for a, b in zip(*stretches(flagged[at, n]), strict=True):
