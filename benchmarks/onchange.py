@@ -70,7 +70,7 @@ def measured(
     truth, heard = late.values[name], last_heard(thinned(late, sent).values[name])
 
     def recovered(how: object) -> tuple[Array, ...]:
-        found = recover_condition(
+        found, _ = recover_condition(
             thinned(late, sent), name, quantity, how, Storage(), model=applied
         )
         return found.estimate, found.lower, found.upper, np.isin(found.flag, BAD)
