@@ -108,7 +108,8 @@ def _along(at: Array) -> Array:
     for _ in range(_STEPS):
         axis = own.T @ (own @ axis)
         axis /= np.sqrt((axis**2).sum()) or 1.0
-    return np.asarray(own @ axis)
+    # An axis has two ends: which is the first must not hang on rounding.
+    return np.asarray(own @ (axis * (np.sign(axis[np.abs(axis).argmax()]) or 1.0)))
 
 
 def _apart(one: Array, other: Array) -> Array:
