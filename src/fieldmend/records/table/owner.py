@@ -15,8 +15,9 @@ from typing import TYPE_CHECKING, Any
 from fieldmend.errors import InputError
 from fieldmend.records.sources.stage import Stage, materialise, scan
 from fieldmend.records.table import loading
-from fieldmend.records.table.columns import Roles, Wanted, time_columns
+from fieldmend.records.table.columns import Roles, Wanted
 from fieldmend.records.table.parts import Count
+from fieldmend.records.table.timing import time_columns
 from fieldmend.records.vocabulary import (
     BOOKKEEPING,
     CALENDAR,
@@ -86,7 +87,7 @@ def find(
     columns = _candidates(stage, wanted, names)
     if not columns:
         return None
-    time, in_parts = time_columns(names, stage.sample, wanted, stage.name)
+    time, in_parts = time_columns(names, stage.sample, wanted.time, stage.name)
     roles = Roles(time, parts=in_parts)
     seen = _Seen.of(stage, roles, names, con, _reading(stage, names, time), count)
     if seen is None or seen.rows < 2:
