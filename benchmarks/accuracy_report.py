@@ -73,8 +73,7 @@ PEERS = (
 )
 PEERS_DETAIL = "The same with the setting that was best, F1 of the sparse part, CPU seconds."
 TARGETS = (
-    "Every target of the accuracy benchmark. Rows from `detection` are those that "
-    "`python benchmarks/detection.py` stored."
+    "Every target of the accuracy benchmark. Those of finding false readings are in `detection`."
 )
 
 

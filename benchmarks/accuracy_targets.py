@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from typing import Any
@@ -11,7 +10,6 @@ import numpy as np
 
 from accuracy_cells import LARGE, TARGETS
 from accuracy_grade import GAPS
-from table import RESULTS
 
 Row = dict[str, Any]
 Answers = dict[str, dict[str, Row]]
@@ -65,7 +63,6 @@ def targets(cells: Answers) -> list[dict[str, str]]:
     autos = {cell: answers["auto"] for cell, answers in cells.items() if "auto" in answers}
     parts = [part for ours in OURS for part in (_rivals(cells, ours), _simple(cells, ours))]
     parts += [_bars(cells), _oracle(cells), _coverage(autos)]
-    parts += [_flags(autos), _stored(), _time(cells)]
     return [row for part in parts for row in part]
 
 
@@ -201,27 +198,6 @@ def _most(target: str, found: dict[str, float], most: float, unit: str = "") -> 
     above = sum(value > most for value in found.values())
     figure = f"most {found[worst]:.3g}{unit} ({worst}); above in {above} of {len(found)}"
     return _row(target, figure, above == 0)
-
-
-def _stored() -> Iterator[dict[str, str]]:
-    """What benchmarks/detection.py stored of fieldmend, by its own goals."""
-    path = RESULTS / "detection.csv"
-    if not path.exists():
-        return
-    with path.open() as file:
-        rows = [row for row in csv.DictReader(file) if row["method"] == "fieldmend" and row["goal"]]
-    for row in rows:
-        kind, _, part = row["data"].partition(" ")
-        if row["question"] == "faultbench" and part == "both":
-            goal, verdict = row["goal"].rsplit(" ", 1)
-            yield _row(f"detection: faultbench {kind}, F1 {goal}", row["F1"], verdict == "met")
-    clean = [row for row in rows if row["question"] == "clean"]
-    if clean:
-        shares = {row["data"]: float(row["flagged"].split()[0]) for row in clean}
-        most = max(shares, key=lambda name: shares[name])
-        above = sum(not row["goal"].endswith("met") for row in clean)
-        figure = f"most {shares[most]:.3g} % ({most}); above in {above} of {len(clean)}"
-        yield _row("detection: at most 0.5 % flagged in real records", figure, above == 0)
 
 
 def _time(cells: Answers) -> Iterator[dict[str, str]]:
