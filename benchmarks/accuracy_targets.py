@@ -62,7 +62,7 @@ def targets(cells: Answers) -> list[dict[str, str]]:
     """All targets for which there is a figure, of `auto` and of `recover`."""
     autos = {cell: answers["auto"] for cell, answers in cells.items() if "auto" in answers}
     parts = [part for ours in OURS for part in (_rivals(cells, ours), _simple(cells, ours))]
-    parts += [_bars(cells), _oracle(cells), _coverage(autos)]
+    parts += [_bars(cells), _oracle(cells), _coverage(autos), _flags(autos), _time(cells)]
     return [row for part in parts for row in part]
 
 
