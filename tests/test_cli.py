@@ -427,7 +427,9 @@ def test_completion():
     assert process(env=env).stdout.split() == ["recover"]
     env |= {"COMP_WORDS": "fieldmend recover --sl", "COMP_CWORD": "2"}
     assert process(env=env).stdout.split() == ["--slot", "--slot-value"]
-    shown = process("--show-completion", "bash")
+    # The shell is named: a test may run where none is above it.
+    named = {"_TYPER_COMPLETE_TEST_DISABLE_SHELL_DETECTION": "1"}
+    shown = process("--show-completion", "bash", env=named)
     assert "_FIELDMEND_COMPLETE=complete_bash" in shown.stdout
 
 
