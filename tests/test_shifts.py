@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from fieldmend import faults
-from fieldmend.faults import shifts
+from fieldmend.faults import levels, shifts
 from fieldmend.faults.shifts import Blocks, outstanding
 
 QUARTER = 900_000_000
@@ -99,3 +99,11 @@ def test_few_nodes_and_short_records_are_not_judged():
     more.told[20:44, 3] += 50
     assert outstanding(more, faults.Context(slot=shifts.DAY // 200)) == []
     assert outstanding(more, CONTEXT)
+
+
+@pytest.mark.parametrize(("stop", "home"), [(80, False), (240, True)])
+def test_a_stretch_too_short_to_be_home_is_none_though_it_lies_nearer_to_the_others(stop, home):
+    off = np.full(480, 5.0)
+    off[:stop] = 0.0
+    others = np.linspace(-0.5, 0.5, 20)
+    assert levels._is_home(off, slice(0, stop), others) is home
