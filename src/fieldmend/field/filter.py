@@ -84,7 +84,7 @@ def predict(field: Field, now: Belief) -> Belief:
     gain = np.linalg.solve(P, before)
     # What of c_nᵀ(b − β) the next factors do not tell: it goes into v_n.
     left = now.covariance - before.T @ gain
-    lost = ((now.tie @ left) * now.tie).sum(axis=1)
+    lost = _forms(now.tie, left)
     return replace(
         now,
         factors=phi * now.factors,
@@ -111,12 +111,13 @@ def hear(
     off = np.where(seen, y - now.expected(field), 0.0)
     slot = _Slot(now.covariance, field.loadings + now.tie, now.spread + field.nodes.noise, off)
     believed = seen
-    found = slot.updated(seen / slot.noise)
+    usual = slot.summed(seen / slot.noise)
+    found = slot.updated(usual)
     score = slot.scores(found, believed)
     if (np.where(seen, score, 0.0) > gate).any():
-        believed = slot.consensus(seen, gate)
+        believed = slot.consensus(usual, seen, gate)
         for _ in range(_PASSES):
-            found = slot.updated(believed / slot.noise)
+            found = slot.updated(slot.changed(usual, believed / slot.noise))
             score = slot.scores(found, believed)
             worse = believed & (score > gate)
             if not worse.any():
@@ -144,6 +145,13 @@ def _stepped(field: Field, now: Belief, y: Array, seen: Mask, gate: float | Arra
 
 
 @dataclass(frozen=True)
+class _Sums:
+    weight: Array  # nodes
+    information: Array  # Σ weight·h·hᵀ
+    toward: Array  # Σ weight·off·h
+
+
+@dataclass(frozen=True)
 class _Update:
     shift: Array  # of the factors
     covariance: Array
@@ -160,17 +168,34 @@ class _Slot:
     noise: Array
     off: Array
 
-    def updated(self, weight: Array) -> _Update:
-        """The factors, each reading with its weight (1/w_n, or less)."""
+    def summed(self, weight: Array) -> _Sums:
+        """What the readings say of the factors, each with its weight (1/w_n, or less)."""
         weighted = self.h * weight[:, None]
+        return _Sums(weight, weighted.T @ self.h, self.off @ weighted)
+
+    def changed(self, usual: _Sums, weight: Array) -> _Sums:
+        """The same from the sums of other weights: where few differ, only those are added."""
+        which = np.flatnonzero(weight != usual.weight)
+        if 2 * len(which) >= len(weight):
+            return self.summed(weight)
+        h = self.h[which]
+        more = h * (weight - usual.weight)[which, None]
+        return _Sums(weight, usual.information + more.T @ h, usual.toward + self.off[which] @ more)
+
+    def moved(self, by: _Sums) -> tuple[Array, Array, Array]:
+        """The factors' shift and covariance, and what is left of each node's `off`."""
         # (P⁻¹ + S)⁻¹ = (I + PS)⁻¹P: no inverse of P, which may be all but singular.
         P = np.linalg.solve(
-            np.eye(len(self.covariance)) + self.covariance @ (weighted.T @ self.h), self.covariance
+            np.eye(len(self.covariance)) + self.covariance @ by.information, self.covariance
         )
         P = (P + P.T) / 2
-        shift = P @ (self.off @ weighted)
-        reach = ((self.h @ P) * self.h).sum(axis=1)
-        return _Update(shift, P, self.off - self.h @ shift, np.maximum(reach, 0.0))
+        shift = P @ by.toward
+        return shift, P, self.off - self.h @ shift
+
+    def updated(self, by: _Sums) -> _Update:
+        """The same, with how far the factors' doubt reaches at each node."""
+        shift, P, rest = self.moved(by)
+        return _Update(shift, P, rest, np.maximum(_forms(self.h, P), 0.0))
 
     def scores(self, found: _Update, believed: Mask) -> Array:
         """|reading − what is expected without it| over its standard deviation.
@@ -183,13 +208,13 @@ class _Slot:
         out: Array = np.abs(found.rest) / np.sqrt(variance)
         return out
 
-    def consensus(self, seen: Mask, gate: float | Array) -> Mask:
+    def consensus(self, usual: _Sums, seen: Mask, gate: float | Array) -> Mask:
         """The readings that agree: found with less weight for those far off."""
-        weight = seen / self.noise
-        found = self.updated(weight)
+        by, deviation = usual, np.sqrt(self.noise)
         for _ in range(_PASSES):
-            z = np.abs(found.rest) / np.sqrt(self.noise)
-            found = self.updated(weight * np.minimum(1.0, _HUBER / np.maximum(z, 1e-9)))
+            z = np.abs(self.moved(by)[2]) / deviation
+            by = self.changed(usual, usual.weight * np.minimum(1.0, _HUBER / np.maximum(z, 1e-9)))
+        found = self.updated(by)
         z = np.abs(found.rest) / np.sqrt(self.noise + found.reach)
         out: Mask = seen & (z <= gate)
         return out
@@ -235,6 +260,12 @@ def _told(field: Field, now: Belief, slot: _Slot, found: _Update, which: _Which)
         score=np.where(which.seen, score, np.nan),
         believed=which.believed,
     )
+
+
+def _forms(rows: Array, matrix: Array) -> Array:
+    """xᵀMx for each row x."""
+    out: Array = np.einsum("nr,nr->n", rows @ matrix, rows)
+    return out
 
 
 def _gain(now: Belief, slot: _Slot, which: _Which) -> Array:

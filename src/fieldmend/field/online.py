@@ -57,19 +57,39 @@ def step(
 
     `gate`: one for each node, where more is known of its reading than the filter knows.
     """
-    view = part.view
-    record = Record.of(y[None, :], observed[None, :], view, first=state.slot)
+    return judge(part, ahead(part, state, y, observed), gate)
+
+
+@dataclass(frozen=True)
+class Ahead:
+    """A slot that is over: what was expected of it, and what came. Judged once, or again."""
+
+    belief: Belief
+    data: Data
+    slot: int
+    dtype: np.dtype
+
+
+def ahead(part: FittedField, state: State, y: Array, observed: Mask) -> Ahead:
+    """The slot that comes next, before its readings are judged."""
+    record = Record.of(y[None, :], observed[None, :], part.view, first=state.slot)
     data = record.data(np.zeros(1, np.intp))
+    return Ahead(predict(part.field, state.belief), data, state.slot, y.dtype)
+
+
+def judge(part: FittedField, one: Ahead, gate: Array | None = None) -> tuple[State, Now]:
+    """The slot with its readings; `gate` as for :func:`step`."""
+    view, back = part.view, part.view.back
     live = part.live or _unreplayed(part.level)
     beyond = live.gate if gate is None else gate[view.order]
-    belief, heard = _advanced(part, state.belief, data, beyond)
-    back = np.argsort(view.order)
+    readings, used = one.data.readings[:, 0], one.data.used[:, 0]
+    belief, heard = hear(part.field, one.belief, readings, used, beyond)
     half = view.sign * np.sqrt(heard.variance) * live.calibration.at(belief.since)
-    usual = 0.0 if view.course is None else view.course.at(data.slots)[:, 0]
+    usual = 0.0 if view.course is None else view.course.at(one.data.slots)[:, 0]
 
     def units(values: Array) -> Array:
-        out: Array = view.units((values + usual)[:, None], y.dtype)[0, back].astype(y.dtype)
-        return out
+        out: Array = view.units((values + usual)[:, None], one.dtype)[0, back]
+        return out.astype(one.dtype, copy=False)
 
     now = Now(
         estimate=units(heard.mean),
@@ -79,7 +99,7 @@ def step(
         expected=units(heard.expected),
         believed=heard.believed[back],
     )
-    return State(belief, state.slot + 1), now
+    return State(belief, one.slot + 1), now
 
 
 def _advanced(
@@ -142,7 +162,7 @@ def scored(part: FittedField, X: Array, observed: Mask, *, first: int = 0) -> Sc
         belief, heard = _advanced(part, belief, one, gate)
         side = np.sign(data.readings[:, t] - heard.expected) * part.view.sign
         out[:, t] = heard.score * side
-    back = np.argsort(part.view.order)
+    back = part.view.back
     return Scored(out[back].T, part.window(data)[1].used[back].T)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -23,6 +24,11 @@ class View:
     sign: float
     scaling: Scaling  # in the model's order
     course: Course | None = None  # what usually happens at this time, taken off
+
+    @cached_property
+    def back(self) -> Index:
+        """The model's node that is a column of the readings."""
+        return np.argsort(self.order)
 
     def units(self, values: Array, dtype: np.dtype | type) -> Array:
         """Scaled values, nodes × slots, in the units of the readings, slots × nodes."""

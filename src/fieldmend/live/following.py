@@ -9,7 +9,7 @@ import numpy as np
 
 from fieldmend.core.prox import Mask
 from fieldmend.field.fieldmodel import FieldModel
-from fieldmend.field.online import Now, State, start, step
+from fieldmend.field.online import Ahead, Now, State, ahead, judge, start
 from fieldmend.flags import Flag
 from fieldmend.grid import Array, Grid
 from fieldmend.live.witnesses import Witness
@@ -92,7 +92,7 @@ class Follower:
             if name in known
         }
         self.told, self.odd = {}, {}
-        self._judge({name: self._state(name, time, slot) for name in rows}, rows)
+        self._judge({name: self._ahead(name, row, time, slot) for name, row in rows.items()}, rows)
         return {name: self._said(name, y, failed[name]) for name, y in every.items()}
 
     def _match(self, nodes: tuple[str, ...]) -> None:
@@ -131,7 +131,11 @@ class Follower:
             self.states[name] = start(part, number)
         return self.states[name]
 
-    def _judge(self, before: dict[str, State], rows: dict[str, Array]) -> None:
+    def _ahead(self, name: str, row: Array, time: int, slot: int) -> Ahead:
+        assert self.model is not None
+        return ahead(self.model[name], self._state(name, time, slot), row, np.isfinite(row))
+
+    def _judge(self, before: dict[str, Ahead], rows: dict[str, Array]) -> None:
         """All conditions a slot further: readings that are odd, and alone with it, move nothing."""
         assert self.model is not None or not rows
         gates, signed = {}, {}
@@ -139,7 +143,7 @@ class Follower:
             witness = self.witnesses.get(name)
             if witness is not None:
                 gates[name] = witness.gates(rows.get(witness.other, np.full(len(row), np.nan)))
-            self._step(name, before[name], row, gates.get(name))
+            self._step(name, before[name], gates.get(name))
             signed[name] = self.told[name].score * np.sign(row - self.told[name].expected)
         for name, row in rows.items():
             witness, doubted = self.witnesses.get(name), self.odd[name]
@@ -150,7 +154,7 @@ class Follower:
             alone[which] = witness.left(signed[name], other, which) > gates[name][which]
             self.odd[name] = doubted & (self.told[name].score > witness.alone)
             if (doubted & ~alone).any():
-                self._step(name, before[name], row, np.where(alone, gates[name], np.inf))
+                self._step(name, before[name], np.where(alone, gates[name], np.inf))
         for name, witness in self.witnesses.items():
             if name in rows and witness.usual > 0.0:
                 self.told[name] = self._as_wide_as_needed(name, witness.usual)
@@ -173,12 +177,11 @@ class Follower:
         )
         return replace(now, lower=lower, upper=upper)
 
-    def _step(self, name: str, before: State, row: Array, gate: Array | None) -> None:
+    def _step(self, name: str, before: Ahead, gate: Array | None) -> None:
         assert self.model is not None
-        seen = np.isfinite(row)
-        self.states[name], now = step(self.model[name], before, row, seen, gate)
+        self.states[name], now = judge(self.model[name], before, gate)
         self.told[name] = now
-        self.odd.setdefault(name, seen & ~now.believed)
+        self.odd.setdefault(name, np.isfinite(now.score) & ~now.believed)
 
     def spread(self, values: Array, nodes: int) -> Array:
         """The model's nodes among the journal's: NaN at the others."""

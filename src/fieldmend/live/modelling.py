@@ -198,7 +198,7 @@ def companions_file(model: Path) -> Path:
 def neighbours(model: FieldModel) -> dict[str, list[str]]:
     """The nodes whose loadings point the way of a node's own: its witnesses, the nearest first."""
     part = next(iter(model.conditions.values()))
-    loadings = part.field.loadings[np.argsort(part.view.order)]
+    loadings = part.field.loadings[part.view.back]
     length = np.linalg.norm(loadings, axis=1, keepdims=True)
     unit = loadings / np.maximum(length, 1e-12)
     out = {}

@@ -110,7 +110,7 @@ def _side(score: Array, other: Array, good: Mask) -> float:
 
 def nearest(part: FittedField) -> Array:
     """Of each node those whose loadings point its way, nodes × NEAR."""
-    loadings = part.field.loadings[np.argsort(part.view.order)]
+    loadings = part.field.loadings[part.view.back]
     unit = loadings / np.maximum(np.linalg.norm(loadings, axis=1, keepdims=True), 1e-12)
     count = min(NEAR, len(unit) - 1)
     out = np.empty((len(unit), count), np.intp)
