@@ -160,11 +160,12 @@ def _holdout(conditions: dict[str, Any]) -> list[RenderableType]:
         errors = with_error(held["mae"], held["mae_error"]), figure(held["line_mae"])
         rows.append([label(name, one["unit"]), f"{held['hidden']:,}", *errors, verdict])
     more = "mean error on readings hidden the way readings were lost, beside a straight line"
-    by_gap = {name: _by_gap(one["holdout"]) for name, one in scored.items()}
+    remarks = {name: _left_out(one["holdout"]) for name, one in scored.items()}
     return [
         *heading("How far off", more),
         table(("condition", "hidden", "error", "line", "verdict"), rows, left=(0, 4)),
-        *bullets([f"{shown(name)}: {said}" for name, said in by_gap.items() if said]),
+        *_by_gap(scored),
+        *bullets([f"{shown(name)}: {said}" for name, said in remarks.items() if said]),
     ]
 
 
@@ -176,20 +177,49 @@ def with_error(value: float | None, error: float | None) -> str:
     return figure(value) if error is None else f"{figure(value)} +- {figure(2 * error)}"
 
 
-def _by_gap(held: dict[str, Any]) -> str:
-    """Errors by length of the gap, and what was lost but not tried."""
-    rows = [
-        f"{row['shortest']}{'+' if row['longest'] is None else '-' + str(row['longest'])}: "
-        f"{figure(row['mae'])} (line {figure(row['line_mae'])})"
-        for row in held["by_gap"]
-        if row["hidden"]
-    ]
-    said = [f"by slots in the gap {', '.join(rows)}"] if len(rows) > 1 else []
+def _by_gap(scored: dict[str, Any]) -> list[RenderableType]:
+    """Errors by length of the gap, of the first conditions where several lengths were tried."""
+    rows: list[list[RenderableType]] = []
+    several = {
+        name: tried
+        for name, one in scored.items()
+        if len(tried := _tried(one["holdout"]["by_gap"])) > 1
+    }
+    for name, tried in list(several.items())[:CELLS]:
+        for at, row in enumerate(tried):
+            longest = "+" if row["longest"] is None else f"-{row['longest']}"
+            rows.append(
+                [
+                    label(name, scored[name]["unit"]) if at == 0 else "",
+                    f"{row['shortest']}{longest}",
+                    percent(row["lost"]),
+                    *(figure(row[key]) for key in ("mae", "line_mae")),
+                    "-" if row["covered"] is None else percent(row["covered"]),
+                ]
+            )
+    if not rows:
+        return []
+    head = ("by slots in the gap", "", "of the lost", "error", "line", "in interval")
+    more = len(several) - CELLS
+    rest = [indented(Text(f"and {counted(more, 'condition')} more, in the report"))]
+    return ["", table(head, rows, left=(0,)), *(rest if more > 0 else [])]
+
+
+def _tried(by_gap: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Lengths that were hidden; those of which something was lost, where something was."""
+    hidden = [row for row in by_gap if row["hidden"]]
+    return [row for row in hidden if row["lost"]] or hidden
+
+
+def _left_out(held: dict[str, Any]) -> str:
+    """What was hidden but is no truth to compare with, and what was lost but not tried."""
+    said = []
     if held["false"]:
         with_them = f"{figure(held['all_mae'])} (line {figure(held['all_line_mae'])})"
         said.append(f"{held['false']:,} false left out, with them {with_them}")
     if held["far"]:
-        said.append(f"{held['far']:,} of them far off everything, counted with a limit")
+        far = counted(held["far"], "reading")
+        said.append(f"{far} far off estimate and line, counted with a limit")
     return "; ".join([*said, *filter(None, [held["untested"]])])
 
 
