@@ -107,3 +107,25 @@ def test_a_stretch_too_short_to_be_home_is_none_though_it_lies_nearer_to_the_oth
     off[:stop] = 0.0
     others = np.linspace(-0.5, 0.5, 20)
     assert levels._is_home(off, slice(0, stop), others) is home
+
+
+def test_the_clearest_stretch_of_all_is_found():
+    told = np.random.default_rng(5).normal(size=(12, 6)).cumsum(axis=0)
+    told[3:5, 1] = np.nan
+    found = shifts._largest(told, 3)
+    steps = np.nanmedian(np.nanmedian(np.abs(np.diff(told, axis=0)), axis=0))
+    for n, column in enumerate(told.T):
+        best = 0.0
+        for a in range(12):
+            for b in range(a + 3, 13):
+                inside = np.arange(12) >= a
+                inside &= np.arange(12) < b
+                within, rest = (column[i & ~np.isnan(column)] for i in (inside, ~inside))
+                if within.size < 2 or rest.size < (within.size + rest.size) / 3:
+                    continue
+                speaking = np.sqrt(within.size * rest.size / (within.size + rest.size))
+                clear = speaking * abs(within.mean() - rest.mean()) / max(rest.std(), steps)
+                best = max(best, clear)
+                if (a, b) == (found.first[n], found.stop[n]):
+                    assert found.clear[n] == pytest.approx(clear)
+        assert found.clear[n] == pytest.approx(best)

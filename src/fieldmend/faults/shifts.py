@@ -127,25 +127,27 @@ def _largest(told: Array, shortest: int) -> _Largest:
     nodes = told.shape[1]
     first, stop = np.zeros(nodes, dtype=int), np.zeros(nodes, dtype=int)
     home, size, spread, clear = (np.zeros(nodes) for _ in range(4))
-    for a in range(told.shape[0]):
-        for b in range(a + shortest, told.shape[0] + 1):
-            within = counts[b] - counts[a]
-            rest = counts[-1] - within
-            judged = (within >= 2) & (rest >= AT_HOME * counts[-1])
-            level = (sums[b] - sums[a]) / np.maximum(within, 1)
-            others = (sums[-1] - sums[b] + sums[a]) / np.maximum(rest, 1)
-            square = (squares[-1] - squares[b] + squares[a]) / np.maximum(rest, 1) - others**2
-            unrest = np.maximum(np.sqrt(np.maximum(square, 0.0)), usual)
-            speaking = np.sqrt(within * rest / np.maximum(counts[-1], 1))
-            contrast = np.where(
-                judged & (unrest > 0),
-                speaking * np.abs(level - others) / np.where(unrest > 0, unrest, 1),
-                0,
-            )
-            more = contrast > clear
-            first[more], stop[more] = a, b
-            home[more], size[more] = others[more], (level - others)[more]
-            spread[more], clear[more] = unrest[more], contrast[more]
+    for a in range(told.shape[0] - shortest + 1):
+        ends = slice(a + shortest, None)  # all stretches that begin here, ends × nodes
+        within = counts[ends] - counts[a]
+        rest = counts[-1] - within
+        judged = (within >= 2) & (rest >= AT_HOME * counts[-1])
+        level = (sums[ends] - sums[a]) / np.maximum(within, 1)
+        others = (sums[-1] - sums[ends] + sums[a]) / np.maximum(rest, 1)
+        square = (squares[-1] - squares[ends] + squares[a]) / np.maximum(rest, 1) - others**2
+        unrest = np.maximum(np.sqrt(np.maximum(square, 0.0)), usual)
+        speaking = np.sqrt(within * rest / np.maximum(counts[-1], 1))
+        contrast = np.where(
+            judged & (unrest > 0),
+            speaking * np.abs(level - others) / np.where(unrest > 0, unrest, 1),
+            0,
+        )
+        best = np.argmax(contrast, axis=0)
+        more = np.flatnonzero(contrast[best, np.arange(nodes)] > clear)
+        at = best[more], more
+        first[more], stop[more] = a, a + shortest + best[more]
+        home[more], size[more] = others[at], (level - others)[at]
+        spread[more], clear[more] = unrest[at], contrast[at]
     return _Largest(first, stop, home, size, spread, clear)
 
 

@@ -25,6 +25,8 @@ _END = 4.0  # more evidence is wanted there
 _PER_READING = 0.1
 _ODD = 2.0  # a jump this much less likely than none is a candidate
 _RATES = (0.01, 0.001)  # of single false readings and of longer segments, to start from
+_HIGHEST = (0.1, 0.02)  # and at the most
+_ROUNDING = 1e-6  # of a bound
 _ROUNDS = 3
 COMPANY = 6  # nodes: with fewer, what one reads alone may as well be so
 _MOVED = 4, 2.0  # a segment of so many readings that goes so many times as far as it jumped
@@ -126,7 +128,7 @@ class _View:
             return
         values = (c.values[used] for c in channels)
         self.scorers = [_Scorer(v, at, law) for v, law in zip(values, laws, strict=True)]
-        self.start, self.end = _pairs(self.scorers[0].odd, at)
+        self.start, self.end = self.scorers[0].pairs(self.slack[0])
         self.most = self.scorers[0].most(self.start, self.end)
 
     def segments(self, rates: tuple[float, float]) -> tuple[Index, Index, Array]:
@@ -196,6 +198,36 @@ class _Scorer:
         both = self.inner[start] & self.inner[end]
         return self._jumps(start, end) + np.where(both, self.highest[self.at.node[start]], np.inf)
 
+    def pairs(self, slack: float) -> tuple[Index, Index]:
+        """Pairs of odd boundaries of one node, at most 80 readings apart (30 at an end).
+
+        Without those that could not pass whatever the rates: of `most`, by boundaries side by side
+        instead of pair by pair, that is nearly all of them.
+        """
+        place = np.flatnonzero(self.odd)
+        node, inner = np.append(self.at.node, self.at.node[-1]), self.inner[place]
+        after, before = node[place], node[np.maximum(place - 1, 0)]
+        out = self.loss[place] - self.within[np.minimum(place + 1, len(self.within) - 1)]
+        out += self.highest[after] - self.log_width + slack + _ROUNDING
+        back = self.loss[place] + self.within[place]
+        prior = _prior(_HIGHEST)
+        starts, ends = [], []
+        for k in range(1, _LONGEST + 1):
+            length = place[k:] - place[:-k]
+            near = length <= _LONGEST
+            if not near.any():
+                break
+            near &= after[:-k] == before[k:]
+            both = inner[:-k] & inner[k:]
+            passing = out[:-k] + back[k:] + prior[np.minimum(length, _LONGEST)] > 0
+            at_end = (inner[:-k] ^ inner[k:]) & (length <= _LONGEST_END)
+            kept = np.flatnonzero(near & ((both & passing) | at_end))
+            starts.append(place[kept])
+            ends.append(place[kept + k])
+        if not starts:
+            return np.zeros(0, np.intp), np.zeros(0, np.intp)
+        return np.concatenate(starts), np.concatenate(ends)
+
     def _jumps(self, start: Index, end: Index) -> Array:
         inside = self.within[end] - self.within[start + 1]
         out: Array = self.loss[start] + self.loss[end] + inside - self.log_width
@@ -211,26 +243,6 @@ class _Scorer:
         levels = self.law.log_level(self.values[outside], node)
         out: Array = levels - self.law.log_level(self.values[inside], node)
         return out
-
-
-def _pairs(odd: Mask, at: Readings) -> tuple[Index, Index]:
-    """Pairs of odd boundaries of one node, at most 80 readings apart (30 at an end)."""
-    place, inner = np.flatnonzero(odd), at.inner
-    starts, ends = [], []
-    for k in range(1, _LONGEST + 1):
-        i, j = place[:-k], place[k:]
-        near = j - i <= _LONGEST
-        if not near.any():
-            break
-        i, j = i[near], j[near]
-        one_node = at.node[i] == at.node[j - 1]
-        ends_here = inner[i].astype(int) + inner[j]
-        allowed = (ends_here == 2) | ((ends_here == 1) & (j - i <= _LONGEST_END))
-        starts.append(i[one_node & allowed])
-        ends.append(j[one_node & allowed])
-    if not starts:
-        return np.zeros(0, np.intp), np.zeros(0, np.intp)
-    return np.concatenate(starts), np.concatenate(ends)
 
 
 def _chosen(start: Index, length: Index, score: Array) -> tuple[Index, Index, Array]:
@@ -290,8 +302,8 @@ def _rates(length: Index, count: int) -> tuple[float, float]:
     """How often segments begin, by experience; never less than a little."""
     single, longer = int((length == 1).sum()), int((length > 1).sum())
     return (
-        min(0.1, (single + 1.0) / (count + 100.0)),
-        min(0.02, (longer + 0.2) / (count + 200.0)),
+        min(_HIGHEST[0], (single + 1.0) / (count + 100.0)),
+        min(_HIGHEST[1], (longer + 0.2) / (count + 200.0)),
     )
 
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 
 import numpy as np
 
@@ -74,7 +75,7 @@ class Second:
 
     def again(self, field: Array, data: Data) -> Second:
         """The same nodes, penalties and chains; slopes learnt from other readings."""
-        return _fitted(self, field, data)
+        return _fitted(self, field, data)[0]
 
     def apart(self, field: Array, data: Data, away: Sequence[Mask]) -> list[Array]:
         """Second estimates by slopes learnt from all readings, and from all but some slots'.
@@ -83,14 +84,15 @@ class Second:
         all readings, less those over the slots that are left out.
         """
         view = self._view(field, data)
-        fold = data.slots // _BLOCK % _FOLDS
+        folds = _Folds.of(data.slots)
         fitted = np.full((1 + len(away), *field.shape), np.nan)
         for n in np.flatnonzero(self.able).tolist():
             seen, whole = data.used[n], view.of(n, self.like[n])
             x, y = whole[:, seen], data.readings[n, seen]
             penalty = self.penalty[n]
             if penalty == 0 and y.size:
-                penalty = _best_penalty(x, y - y.mean(), fold[seen])
+                x_all, y_all = whole * seen, np.where(seen, data.readings[n] - y.mean(), 0.0)
+                penalty = folds.best(x_all[:, folds.order], y_all[folds.order], seen)[0]
             sums = _Sums.of(x, y)
             left = [sums, *(sums.less(x, y, slots[seen]) for slots in away)]
             for k, one in enumerate(left):
@@ -148,6 +150,13 @@ class _View:
     others: Array | None  # conditions × lags × nodes × slots
     heard: Mask | None
 
+    def at(self, slots: Index) -> _View:
+        """The same in another order of the slots."""
+        others = None if self.others is None else self.others[..., slots]
+        heard = None if self.heard is None else self.heard[:, slots]
+        again = self.again[..., slots] if self.again.shape[2] else self.again
+        return _View(self.field[..., slots], again, others, heard)
+
     def of(self, node: int, like: Index) -> Array:
         """The regressors of a node, one row each."""
         lags, _, slots = self.field.shape
@@ -180,13 +189,8 @@ def second_look(
         like, centre, size, zero, zero, np.zeros((count, 0)), able, NodeModel(zero, one, one),
         joint, periods,
     )  # fmt: skip
-    first = blank.again(field, data)
-    view = first._view(field, data)
-    rest = np.zeros(field.shape)
-    for n in np.flatnonzero(able).tolist():
-        rest[n] = data.readings[n] - first.level[n] - first.slope[n] @ view.of(n, like[n])
-    used = data.used & able[:, None]
-    return replace(first, nodes=fit_nodes(rest * used, used, data.links))
+    first, rest = _fitted(blank, field, data)
+    return replace(first, nodes=fit_nodes(rest, data.used & able[:, None], data.links))
 
 
 def _alike(z: Array, count: int) -> Index:
@@ -231,26 +235,32 @@ def _standard(values: Array) -> Array:
     return out
 
 
-def _fitted(kept: Second, field: Array, data: Data) -> Second:
-    view = kept._view(field, data)
-    fold = data.slots // _BLOCK % _FOLDS
+def _fitted(kept: Second, field: Array, data: Data) -> tuple[Second, Array]:
+    """The regressions, and what they leave of the readings that they are of, zero elsewhere."""
+    folds = _Folds.of(data.slots)
+    view, order = kept._view(field, data).at(folds.order), folds.order
     level, penalty, slopes = kept.level.copy(), kept.penalty.copy(), {}
+    rest = np.zeros(field.shape)
     for n in np.flatnonzero(kept.able).tolist():
-        seen = data.used[n]
+        seen = data.used[n, order]
         if not seen.any():
             continue
-        x = view.of(n, kept.like[n])[:, seen]
-        level[n] = data.readings[n, seen].mean()
-        y = data.readings[n, seen] - level[n]
+        # Zeros count as nothing in sums, and are cheaper than to pick what was seen.
+        x = view.of(n, kept.like[n])
+        x *= seen
+        level[n] = data.readings[n, data.used[n]].mean()
+        y = np.where(seen, data.readings[n, order] - level[n], 0.0)
         if penalty[n] == 0:
-            penalty[n] = _best_penalty(x, y, fold[seen])
-        gram = x @ x.T
-        slopes[n] = single(np.linalg.solve(_ridged(gram, penalty[n]), x @ y))
+            penalty[n], gram, side = folds.best(x, y, data.used[n])
+        else:
+            gram, side = x @ x.T, x @ y
+        slopes[n] = single(np.linalg.solve(_ridged(gram, penalty[n]), side))
+        rest[n, order] = y - slopes[n] @ x
     width = max((len(slope) for slope in slopes.values()), default=kept.slope.shape[1])
     slope = np.zeros((len(field), width))
     for n, own in slopes.items():
         slope[n] = own
-    return replace(kept, level=level, penalty=penalty, slope=slope)
+    return replace(kept, level=level, penalty=penalty, slope=slope), rest
 
 
 def _ridged(gram: Array, penalty: float | Array) -> Array:
@@ -260,15 +270,32 @@ def _ridged(gram: Array, penalty: float | Array) -> Array:
     return out
 
 
-def _best_penalty(x: Array, y: Array, fold: Index) -> float:
-    """By cross-validation in blocks of slots."""
-    parts = [(x[:, fold == f], y[fold == f]) for f in range(_FOLDS)]
-    grams, sides = [a @ a.T for a, _ in parts], [a @ b for a, b in parts]
-    gram, side = sum(grams), sum(sides)
-    error = np.zeros(len(_PENALTIES))
-    for (a, b), own, part in zip(parts, grams, sides, strict=True):
-        if not b.size or b.size == y.size:
-            continue
-        slopes = np.linalg.solve(_ridged(gram - own, _PENALTIES), side - part)
-        error += ((b - slopes @ a) ** 2).sum(axis=1)
-    return float(_PENALTIES[np.argmin(error)])
+@dataclass(frozen=True)
+class _Folds:
+    """Cross-validation in blocks of slots: an order of the slots in which each fold is a piece."""
+
+    fold: Index  # of each slot
+    order: Index
+    cuts: Index  # where each fold begins in that order
+
+    @classmethod
+    def of(cls, slots: Index) -> _Folds:
+        fold = slots // _BLOCK % _FOLDS
+        order = np.argsort(fold, kind="stable")
+        return cls(fold, order, np.searchsorted(fold[order], np.arange(_FOLDS + 1)))
+
+    def best(self, x: Array, y: Array, seen: Mask) -> tuple[float, Array, Array]:
+        """The best penalty; and xxᵀ and xy, which it takes to find it.
+
+        Regressors and readings are in the folds' order, zero where nothing was `seen`.
+        """
+        parts = [(x[:, a:b], y[a:b]) for a, b in pairwise(self.cuts.tolist())]
+        grams, sides = [a @ a.T for a, _ in parts], [a @ b for a, b in parts]
+        gram, side = np.sum(grams, axis=0), np.sum(sides, axis=0)
+        count = np.bincount(self.fold[seen], minlength=_FOLDS)
+        error = np.zeros(len(_PENALTIES))
+        for f in np.flatnonzero((count > 0) & (count < count.sum())).tolist():
+            a, b = parts[f]
+            slopes = np.linalg.solve(_ridged(gram - grams[f], _PENALTIES), side - sides[f])
+            error += ((b - slopes @ a) ** 2).sum(axis=1)
+        return float(_PENALTIES[np.argmin(error)]), gram, side
