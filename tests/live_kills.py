@@ -15,6 +15,7 @@ import threading
 import time
 import urllib.error
 import urllib.request
+from collections import deque
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -23,6 +24,7 @@ from fieldmend.live.mosquitto import configuration
 from fieldmend.live.sources.mqtt import Address
 from fieldmend.live.view import View
 
+AHEAD = 20_000  # messages that a gateway has on the way at most; MQTT numbers 65,535 of them
 MOSQUITTO = shutil.which("mosquitto") or "/usr/sbin/mosquitto"
 LOCAL = "127.0.0.1"
 
@@ -126,7 +128,7 @@ class LiveProcess:
         return View(self.state).counts()
 
     def end(self):
-        self.process.send_signal(signal.SIGINT)
+        self.process.send_signal(signal.SIGTERM)  # SIGINT is ignored behind a shell's &
         self.process.wait(60)
         said = self.log.read_text()
         assert "Traceback" not in said, said
@@ -206,12 +208,15 @@ def kills_of_live(folder, grid, model, *, slots, kills, patience=120.0) -> Found
     at = {round((k + 1) * slots / (kills + 1)) for k in range(kills)}
     with ended(checker, gateway, live, broker):
         subscribed(live, gateway)
-        stored = 0
+        stored, sent = 0, deque()
         for number, rows in enumerate(messages(grid, _first(grid, model), slots)):
-            sent = [gateway.publish("site/x", json.dumps(one), qos=1) for one in rows]
-            found.sent += len(sent)
+            for one in rows:
+                sent.append(gateway.publish("site/x", json.dumps(one), qos=1))
+                found.sent += 1
+            while len(sent) > AHEAD:
+                sent.popleft().wait_for_publish(patience)
             if number in at:  # while it is at work, not while it starts
-                until(lambda before=stored: live.counts()["readings"]["stored"] > before)
+                until(lambda before=stored: live.counts()["readings"]["stored"] > before, patience)
                 time.sleep(0.1 * (number % 4))
                 live.kill()
                 stored = live.counts()["readings"]["stored"]

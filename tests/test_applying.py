@@ -257,7 +257,9 @@ def test_windows_of_a_skewed_quantity_are_solved_on_its_scale(monkeypatch):
     one = fm.recover(grid, holdout=False, kinds={"pm10": "positive"})["pm10"]
     assert one.status == "model applied"
     assert "solved on" in one.choice
-    assert one.fitted is None  # a model of roots is none of the readings
+    assert one.fitted.view.power.p < 1  # a model of roots, that knows the way back
+    again = one.fitted.apply(X, np.isfinite(X), own=False).estimate
+    assert np.nanmedian(np.abs(again / one.estimate - 1)) < 0.1
     assert (one.lower[np.isfinite(one.lower)] >= 0).all()
     off = np.abs(np.log(one.estimate) * 2 + 18 - net.truth)
     assert np.nanmedian(off[one.state == State.LOST]) < 0.5

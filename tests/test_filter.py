@@ -8,12 +8,15 @@ import numpy as np
 import pytest
 
 import fieldmend as fm
+from fieldmend.field import online
 from fieldmend.field.chains import NodeModel
+from fieldmend.field.checking import check_fit
 from fieldmend.field.filter import Belief, hear, predict
 from fieldmend.field.fitted import Live
 from fieldmend.field.holdout import Calibration
 from fieldmend.field.model import Field
 from fieldmend.field.online import _gate
+from fieldmend.field.power import Power
 from test_fieldmodel import grid_of, network
 
 NEVER = 1e9  # a gate that lets everything pass
@@ -444,3 +447,35 @@ def test_on_real_temperatures_it_halves_the_error_of_the_last_value(real, loss):
     rows = np.arange(600, 864, 12) - 7
     off = [np.abs(e - X[rows])[hidden[rows]].mean() for e in (np.array(later), batch[rows])]
     assert off[0] < 1.1 * off[1]
+
+
+def test_a_model_of_roots_is_one_of_readings_everywhere(tmp_path):
+    """Skewed quantities are modelled on a power: to apply, follow, save and check it."""
+    power = Power(0.5, 1.0)
+    Y, _ = simulated(field_of(8, 2), 120, lost=0.0)
+    Y += 6.0 - Y.min()
+    X = power.back(Y)
+    roots = fm.FieldModel.fit(Y)
+    part = next(iter(roots.conditions.values()))
+    view = replace(part.view, power=power)
+    model = replace(roots, conditions={"value": replace(part, view=view)})
+    model.save(tmp_path / "model.npz")
+    model = fm.FieldModel.load(tmp_path / "model.npz")
+    seen = np.random.default_rng(6).random(X.shape) < 0.7
+    mine, its = (m["value"].apply(Z, seen, own=False) for m, Z in ((model, X), (roots, Y)))
+    np.testing.assert_allclose(mine.estimate, power.back(its.estimate), rtol=1e-9)
+    np.testing.assert_allclose(mine.lower, power.back(its.lower), rtol=1e-9)
+    states = [online.start(m["value"]) for m in (model, roots)]
+    for t in range(5):
+        (a, now), (b, then) = (
+            online.step(m["value"], s, np.where(seen[t], Z[t], np.nan), seen[t])
+            for m, s, Z in zip((model, roots), states, (X, Y), strict=True)
+        )
+        states = [a, b]
+        np.testing.assert_allclose(now.upper, power.back(then.upper), rtol=1e-9)
+    mine, its = (
+        check_fit(m["value"], Z, seen, first=0, fresh=True, seed=0)
+        for m, Z in ((model, X), (roots, Y))
+    )
+    assert mine.error == pytest.approx(its.error)
+    assert mine.fresh == pytest.approx(its.fresh)

@@ -8,6 +8,7 @@ import pytest
 
 import fieldmend as fm
 from fieldmend.flags import Flag
+from fieldmend.live.following import Follower
 from fieldmend.live.messages import Reading
 from fieldmend.live.modelling import Models
 from fieldmend.live.settings import DAY, MINUTE
@@ -252,3 +253,29 @@ def test_limits_fail_and_what_no_model_knows_passes_unjudged(tmp_path):
     assert [n["node"] for n in now["nodes"]][-1] == "new"
     assert now["conditions"]["temperature"] == "degC"
     live.close()
+
+
+def test_directions_are_shown_not_judged_and_their_mean_is_between_them(live):
+    at = int(record().times[FITTED])
+    live.clock.time = at + 2 * MINUTE
+    live.take([Reading("m0", "wind_direction", at + k, x) for k, x in enumerate((350.0, 20.0))])
+    live.slot(FITTED)
+    ((observed, estimate, flag),) = live.rows(
+        "SELECT observed, estimate, flag FROM clean JOIN conditions c ON c.id = condition "
+        "WHERE c.name = 'wind_direction'"
+    )
+    assert np.frombuffer(observed)[0] == pytest.approx(5.0)
+    assert np.isnan(np.frombuffer(estimate)).all()
+    assert flag[0] == Flag.NOT_EVALUATED
+    assert "not judged, for lack of a model: wind_direction" in live.view.now()["why"]
+
+
+def test_at_once_as_when_settled_nothing_is_estimated_that_cannot_be():
+    part = replace(model()["temperature"], quantity={"low": 18.0, "high": 18.5})
+    follower = Follower(replace(model(), conditions={"temperature": part}))
+    grid = record()
+    y = grid.values["temperature"][FITTED]
+    said = follower.follow({"temperature": y}, grid.nodes, int(grid.times[FITTED]), grid.slot)
+    for edge in (said["temperature"].lower, said["temperature"].upper):
+        assert ((edge >= 18.0) & (edge <= 18.5)).all()
+    np.testing.assert_array_equal(said["temperature"].observed, y)

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 import fieldmend as fm
 from fieldmend.quantities import Kind, Quantity, circle, counter
-from fieldmend.quantities.power import PLAIN, POWERS, Power
+from fieldmend.quantities.power import PLAIN, POWERS, Power, fitting
 from fieldmend.recovery import powers
 from fieldmend.recovery.quantity import at_rest, resting
 from fieldmend.result.options import Options
@@ -77,9 +77,9 @@ def test_powers_keep_order_and_follow_units():
     x = np.linspace(-3, 50, 200)
     assert (np.diff(Power(1 / 3, 0.1).forward(x)) > 0).all()
     dust = field("positive")
-    small, large = Power.of(0.5, dust), Power.of(0.5, 1000 * dust)
+    small, large = fitting(0.5, dust), fitting(0.5, 1000 * dust)
     np.testing.assert_allclose(large.forward(1000 * dust), 1000**0.5 * small.forward(dust))
-    assert Power.of(0.5, np.full((3, 3), np.nan)).c == 0
+    assert fitting(0.5, np.full((3, 3), np.nan)).c == 0
     assert PLAIN.forward(dust) is dust
 
 

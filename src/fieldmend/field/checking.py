@@ -59,11 +59,13 @@ def check_fit(
     out = part.apply(X, shown, first=first, own=False)
     inside = ((out.lower <= X) & (X <= out.upper))[hidden]
     held = float(inside.mean()) if inside.size else np.nan
-    found = _Found(_error(part, out, X, hidden), held, share)
+    scale = part.view.power.forward  # errors count on the scale of the model
+    Y = scale(X)
+    found = _Found(_error(part, scale(out.estimate), Y, hidden), held, share)
     if fresh:
-        other = _fresh(part, X, shown, seed)
+        other = _fresh(part, Y, shown, seed)
         called = float((other.sparse != 0).sum() / max(shown.sum(), 1))
-        found = replace(found, fresh=_error(part, other, X, hidden), fresh_false=called)
+        found = replace(found, fresh=_error(part, other.estimate, Y, hidden), fresh_false=called)
     return _judged(part, found, int(hidden.sum()))
 
 
@@ -82,11 +84,11 @@ def _fresh(part: FittedField, X: Array, shown: Mask, seed: int) -> Applied:
     return recover_field(X, shown, level=part.level, period=period, seed=seed)[0]
 
 
-def _error(part: FittedField, out: Applied, X: Array, hidden: Mask) -> float:
+def _error(part: FittedField, estimate: Array, X: Array, hidden: Mask) -> float:
     """Mean absolute error at hidden readings over the nodes' scales, the largest left out."""
     scale = np.empty(part.nodes)
     scale[part.view.order] = part.view.scaling.scale
-    off = np.sort((np.abs(X - out.estimate) / scale)[hidden])
+    off = np.sort((np.abs(X - estimate) / scale)[hidden])
     return float(off[: max(1, int((1.0 - _FORGIVEN) * off.size))].mean()) if off.size else np.nan
 
 

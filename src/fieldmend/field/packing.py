@@ -25,6 +25,7 @@ from fieldmend.field.honest import Honest
 from fieldmend.field.jumps import JumpLaw
 from fieldmend.field.lean import CLASSES, Lean
 from fieldmend.field.model import Field
+from fieldmend.field.power import PLAIN, Power
 from fieldmend.field.record import View
 from fieldmend.field.routine import Routine
 from fieldmend.field.screens import DistanceScreen, JumpScreen, Screen
@@ -115,6 +116,8 @@ def pack(part: FittedField) -> tuple[dict[str, Any], dict[str, Array]]:
         words["unheard"] = list(part.unheard)
     if view.course is not None:
         arrays["course"], words["course"] = view.course.values, view.course.said
+    if view.power != PLAIN:
+        words["power"] = [view.power.p, view.power.c]
     if part.live is not None:
         words["gate"] = part.live.gate
         arrays["live_centres"] = part.live.calibration.centres
@@ -225,7 +228,18 @@ def _view(got: Given) -> View:
         course = Course(got.array("course", (got.nodes, max(period, 1))), got.text("course"))
     scaling = Scaling(got.array("centre", (got.nodes,)), got.positive("scale", (got.nodes,)))
     sign = got.number("sign", lambda x: x in (-1.0, 1.0))
-    return View(order.astype(np.intp), sign, scaling, course)
+    return View(order.astype(np.intp), sign, scaling, course, _power(got))
+
+
+def _power(got: Given) -> Power:
+    found = got.word("power", list) if "power" in got.words else [1.0, 0.0]
+    if len(found) != 2:
+        raise ValueError("power is no pair of numbers")
+    p, c = found
+    return Power(
+        got.of({"p": p}).number("p", lambda x: 0.1 <= x <= 1),
+        got.of({"c": c}).number("c", lambda x: x >= 0),
+    )
 
 
 def _field(got: Given, rank: int) -> Field:

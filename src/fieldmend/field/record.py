@@ -13,6 +13,7 @@ from fieldmend.field.company import Companions
 from fieldmend.field.cycles import Course, without
 from fieldmend.field.jumps import Index
 from fieldmend.field.model import Data
+from fieldmend.field.power import PLAIN, Power
 from fieldmend.field.scaling import scaled
 
 
@@ -24,6 +25,7 @@ class View:
     sign: float
     scaling: Scaling  # in the model's order
     course: Course | None = None  # what usually happens at this time, taken off
+    power: Power = PLAIN  # of the readings, before anything else
 
     @cached_property
     def back(self) -> Index:
@@ -35,7 +37,7 @@ class View:
         largest = np.finfo(dtype).max
         with np.errstate(over="ignore"):
             out: Array = values.T * (self.sign * self.scaling.scale) + self.scaling.center
-        return np.clip(out, -largest, largest)
+            return np.clip(self.power.back(out), -largest, largest)
 
 
 @dataclass(frozen=True)
@@ -65,7 +67,8 @@ class Record:
         whole = len(slots) == slots[-1] - slots[0] + 1
         rows: Index | slice = slice(slots[0], slots[-1] + 1) if whole else slots
         used = np.ascontiguousarray(self.observed[rows].T)
-        values = self.view.sign * scaled(self.X[rows], self.observed[rows], self.view.scaling)
+        X = self.view.power.forward(self.X[rows])
+        values = self.view.sign * scaled(X, self.observed[rows], self.view.scaling)
         others = self.companions
         company = None if others is None else others.of(rows, self.view.order)
         data = Data(values, used, slots + self.first, company)

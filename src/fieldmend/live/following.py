@@ -14,6 +14,7 @@ from fieldmend.flags import Flag
 from fieldmend.grid import Array, Grid
 from fieldmend.live.witnesses import Witness
 from fieldmend.recovery.judging import outside
+from fieldmend.recovery.skewed import Scale
 
 PACE = 0.1  # of the logarithm of intervals' width in a slot, were all readings beyond them
 WIDEST = 4.0  # times as wide as usual, or as narrow
@@ -59,6 +60,7 @@ class Follower:
     witnesses: Mapping[str, Witness] = field(default_factory=dict)
     nodes: tuple[str, ...] = ()
     _unrest: dict[str, float] = field(default_factory=dict)
+    _bounds: dict[str, Scale] = field(default_factory=dict)
     _columns: Array = field(default_factory=lambda: np.zeros(0, np.intp))
 
     def replay(self, grid: Grid) -> None:
@@ -113,14 +115,27 @@ class Follower:
         if name in self.told:
             now = self.told[name]
             mine, at = self._columns >= 0, self._columns[self._columns >= 0]
+            within = self._within(name)
             estimate[at], lower[at], upper[at] = (
-                part[mine] for part in (now.estimate, now.lower, now.upper)
+                within.back(part[mine]) for part in (now.estimate, now.lower, now.upper)
             )
             judged = np.where(now.believed[mine], np.uint8(Flag.PASS), np.uint8(Flag.SUSPECT))
             flag[at] = np.where(
                 seen[at], np.where(failed[at], np.uint8(Flag.FAIL), judged), np.uint8(Flag.MISSING)
             )
         return Said(y, estimate, lower, upper, flag)
+
+    def _within(self, name: str) -> Scale:
+        """What it can be: no concentration below zero, no humidity above 100 %."""
+        if name not in self._bounds:
+            known = (None if self.model is None else self.model[name].quantity) or {}
+            ends = {end: float(x) for end, x in known.items() if isinstance(x, int | float)}
+            self._bounds[name] = Scale(
+                low=ends.get("low", -np.inf),
+                high=ends.get("high", np.inf),
+                least=ends.get("least", 0.0),
+            )
+        return self._bounds[name]
 
     def _state(self, name: str, time: int, slot: int) -> State:
         assert self.model is not None

@@ -60,6 +60,7 @@ class Models:
         self._child: subprocess.Popen[bytes] | None = None
         self._wanted = ""
         self._next = 0
+        self.refused = ""  # why the last fit came to nothing
 
     @property
     def fitting(self) -> bool:
@@ -164,6 +165,7 @@ class Models:
         return model
 
     def _refused(self, found: dict[str, Any], now: int) -> None:
+        self.refused = str(found["why"])
         self._next = now + (self.settings.refit if "error" in found else FAILED_WAIT)
         with self.journal.writing() as connection:
             connection.execute(

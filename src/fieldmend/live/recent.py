@@ -6,21 +6,44 @@ Kept in memory, read again where readings came late. Columns are the journal's n
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 import numpy as np
 
 from fieldmend.grid import Array, Grid
+from fieldmend.quantities import Kind, circle, identify
 
 Values = dict[str, Array]
+LOOKED_AT = 2000  # readings of a direction
 
 
-def means(
-    connection: sqlite3.Connection, first: int, slots: int, slot: int, nodes: int
+def turns(connection: sqlite3.Connection) -> dict[int, float]:
+    """Conditions whose name says that they are directions: id → length of a turn."""
+    out = {}
+    for condition, name, unit in connection.execute("SELECT id, name, unit FROM conditions"):
+        found = identify(name, unit or "", np.zeros((0, 1)))
+        if found.kind is not Kind.CIRCULAR:
+            continue
+        some = connection.execute(
+            "SELECT value FROM readings WHERE condition = ? LIMIT ?", (condition, LOOKED_AT)
+        ).fetchall()  # degrees or radians? the range says
+        period = identify(name, unit or "", np.array(some, dtype=np.float64)).period
+        out[int(condition)] = period or found.period
+    return out
+
+
+def means(  # noqa: PLR0917 - which readings
+    connection: sqlite3.Connection,
+    first: int,
+    slots: int,
+    slot: int,
+    nodes: int,
+    turns: Mapping[int, float],
 ) -> dict[int, Array]:
     """Condition id → slots × nodes from the readings in [first, first + slots·slot).
 
-    A mean is taken as a departure from the slot's first reading: equal readings give that reading.
+    A mean is taken as a departure from the slot's first reading: equal readings give that reading,
+    and directions (`turns`) the one between them.
     """
     rows = connection.execute(
         "SELECT time, node, condition, value FROM readings WHERE time >= ? AND time < ?",
@@ -40,8 +63,14 @@ def means(
         base[cell[::-1]] = value[::-1]
         number = np.bincount(cell, minlength=slots * nodes)
         with np.errstate(over="ignore", invalid="ignore"):
-            off = np.bincount(cell, value - base[cell], minlength=slots * nodes)
+            apart = value - base[cell]
+            if condition in turns:
+                apart = circle.turned(apart, turns[condition])
+            off = np.bincount(cell, apart, minlength=slots * nodes)
             mean = np.where(number > 0, base + off / np.maximum(number, 1), np.nan)
+            if condition in turns:
+                low = -turns[condition] / 2 if (value < 0).any() else 0.0
+                mean = np.where(number > 1, circle.first_turn(mean, turns[condition], low), mean)
         out[condition] = np.where(np.isfinite(mean), mean, np.nan).reshape(slots, nodes)
     return out
 
@@ -56,6 +85,7 @@ class Recent:
         self.rows = 0
         self._values: dict[int, Array] = {}
         self._names: dict[int, str] = {}
+        self._turns: dict[int, float] = {}
 
     @property
     def first(self) -> int:
@@ -66,12 +96,12 @@ class Recent:
         """Forget what is there and read the `rows` slots before `stop`."""
         self.stop, self.rows = stop, min(rows, self.length)
         self._learn(connection)
-        self._values = means(connection, self.first, self.rows, self.slot, len(self.nodes))
+        self._values = self._means(connection, self.first, self.rows)
 
     def advance(self, connection: sqlite3.Connection) -> None:
         """One slot more; the oldest goes when there are too many."""
         self._learn(connection)
-        new = means(connection, self.stop, 1, self.slot, len(self.nodes))
+        new = self._means(connection, self.stop, 1)
         nothing = np.full((self.rows, len(self.nodes)), np.nan)
         for condition in self._values.keys() | new.keys():
             old = _wider(self._values.get(condition, nothing), len(self.nodes))
@@ -89,7 +119,7 @@ class Recent:
             row = (start - self.first) // self.slot
             if not 0 <= row < self.rows:
                 continue
-            for condition, X in means(connection, start, 1, self.slot, width).items():
+            for condition, X in self._means(connection, start, 1).items():
                 if condition not in self._values:
                     self._values[condition] = np.full((self.rows, width), np.nan)
                 self._values[condition][row] = X[0]
@@ -104,12 +134,17 @@ class Recent:
         values = {self._names[c]: X[rows].copy() for c, X in sorted(self._values.items())}
         return Grid(values, self.nodes, times[rows], self.slot)
 
+    def _means(self, connection: sqlite3.Connection, first: int, rows: int) -> dict[int, Array]:
+        return means(connection, first, rows, self.slot, len(self.nodes), self._turns)
+
     def _learn(self, connection: sqlite3.Connection) -> None:
         if connection.execute("SELECT count(*) FROM nodes").fetchone()[0] != len(self.nodes):
             self.nodes = tuple(
                 row[0] for row in connection.execute("SELECT name FROM nodes ORDER BY id")
             )
-        self._names = dict(connection.execute("SELECT id, name FROM conditions"))
+        names = dict(connection.execute("SELECT id, name FROM conditions"))
+        if names != self._names:
+            self._names, self._turns = names, turns(connection)
 
 
 def _wider(X: Array, nodes: int) -> Array:

@@ -17,19 +17,24 @@ from fieldmend.errors import InputError
 from fieldmend.field.fieldmodel import FieldModel
 from fieldmend.field.holdout import draw_runs
 from fieldmend.field.online import start, step
+from fieldmend.field.regions import UNPLACED
 from fieldmend.grid import Array, Grid
 from fieldmend.live.companions import Companions
 from fieldmend.live.journal import read_only
 from fieldmend.live.modelling import WORSE, companions_file
-from fieldmend.live.recent import means
+from fieldmend.live.recent import means, turns
 from fieldmend.live.witnesses import matched
+from fieldmend.quantities import Kind, identify
 from fieldmend.recovery import recover
+from fieldmend.recovery.judging import outside
 
 HIDDEN = 0.3
 NEWEST, SHARE = (
     288,
     0.25,
 )  # slots that models are compared on: a day of five minutes, at most a part
+ENTRIES, LEAST = 2_000_000, 400  # of a network of many nodes that one model is fitted to; slots
+STRAIGHT = (Kind.LINEAR, Kind.BOUNDED, Kind.POSITIVE, Kind.INTERMITTENT)
 FEWEST = 50  # hidden readings, else there is nothing to compare
 
 
@@ -46,7 +51,7 @@ def past(folder: str, first: int, stop: int, slot: int) -> Grid:
         names = dict(connection.execute("SELECT id, name FROM conditions"))
         units = dict(connection.execute("SELECT name, unit FROM conditions"))
         slots = (stop - first) // slot
-        found = means(connection, first, slots, slot, len(nodes))
+        found = means(connection, first, slots, slot, len(nodes), turns(connection))
     times = first + slot * np.arange(slots, dtype=np.int64)
     values = {names[k]: X for k, X in sorted(found.items())}
     heard = np.any([np.isfinite(X).any(axis=0) for X in values.values()], axis=0)
@@ -62,6 +67,16 @@ def past(folder: str, first: int, stop: int, slot: int) -> Grid:
 def fitted(grid: Grid, level: float, limits: dict[str, tuple[float, float]]) -> FieldModel:
     """The model that a recovery fits: readings that it calls false have no part in it."""
     there = {name: pair for name, pair in limits.items() if name in grid.values}
+    if len(grid.nodes) > UNPLACED:  # recovered by regions, each by a model of its own
+        rows = slice(-max(LEAST, ENTRIES // len(grid.nodes)), None)
+        within = {
+            name: np.where(outside(X[rows], there.get(name)), np.nan, X[rows])
+            for name, X in grid.values.items()
+            if identify(name, grid.units.get(name, ""), X[rows]).kind in STRAIGHT
+        }
+        if not within:
+            raise InputError("too many nodes for one model of directions or meters")
+        return FieldModel.fit(replace(grid, values=within, times=grid.times[rows]), level=level)
     return recover(grid, level=level, limits=there, holdout=False).model
 
 

@@ -19,7 +19,7 @@ from fieldmend.live import closing
 from fieldmend.live.clock import Clock
 from fieldmend.live.closing import Closing
 from fieldmend.live.companions import Drifts
-from fieldmend.live.episodes import Episodes
+from fieldmend.live.episodes import Episodes, some_names
 from fieldmend.live.following import Follower
 from fieldmend.live.intake import Intake
 from fieldmend.live.journal import add, put
@@ -67,6 +67,7 @@ class Station:
         self.closed: int | None = None  # left edge of the slot that closes next
         self.settled = 0  # left edge of the slot that is settled next
         self.smoothing = 0.0  # seconds that the last settling took
+        self._told_of = 0, ""  # conditions, and why there is no new model, when that was last said
         self.ending = False  # no more readings will come
         self.on_closed: Callable[[], Any] = lambda: None
 
@@ -255,6 +256,8 @@ class Station:
         if self.closed is None:
             return
         model = self.models.poll(self.closed, now)
+        if self._told_of != (len(self.intake.writer.conditions), self.models.refused):
+            self._status()
         if model is not None:
             self._take(model)
             with self.journal.lock:
@@ -283,12 +286,16 @@ class Station:
 
     def _status(self) -> None:
         """Say in the journal that all is well."""
-        learning = self.follower.model is None
-        why = (
-            f"no model yet: it is fitted to the first {self.settings.learn} slots"
-            if learning
-            else ""
-        )
+        model, why = self.follower.model, ""
+        if model is None:
+            why = f"no model yet: it is fitted to the first {self.settings.learn} slots"
+            if self.models.refused:
+                why = f"no model, so readings are not judged: {self.models.refused}"
+        else:
+            without = [k for k in self.intake.writer.conditions if k not in model.conditions]
+            if without:
+                why = f"stored and shown, not judged, for lack of a model: {some_names(without)}"
+        self._told_of = len(self.intake.writer.conditions), self.models.refused
         with self.journal.writing() as connection:
             put(connection, status="ok", status_why=why)
         self.intake.health.set("ok", why)

@@ -157,8 +157,9 @@ def fitted_once(grid: Grid, setting: Setting) -> Solver:
 
 
 def _model_of(solver: Solver) -> FittedField | None:
-    base = solver.base if isinstance(solver, OnScale) else solver
-    return base.fitted if isinstance(base, ByModel) else None
+    if isinstance(solver, OnScale):
+        return solver.of_readings(_model_of(solver.base))
+    return solver.fitted if isinstance(solver, ByModel) else None
 
 
 def _life(X: Array, slot: int, known: Witnesses, model: Applying | None) -> Service:

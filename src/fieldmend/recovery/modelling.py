@@ -18,6 +18,7 @@ from fieldmend.flags import KEPT, Flag
 from fieldmend.grid import Array, Grid
 from fieldmend.quantities import Kind, Quantity
 from fieldmend.recovery.condition import Applying
+from fieldmend.recovery.skewed import Scale
 from fieldmend.result.options import Options
 from fieldmend.result.recovered import Recovered
 from fieldmend.result.result import Result
@@ -37,8 +38,8 @@ def model_of(result: Result) -> FieldModel:
     if not parts:
         raise InputError(
             f"method {result.options.method!r} fitted no model of these readings",
-            hint="Method auto does, from 3 nodes and 5 slots on; not of directions, meters, "
-            "what is solved on a power of the readings, and networks recovered by regions",
+            hint="Method auto does, from 3 nodes and 5 slots on; not of directions, meters "
+            "and networks recovered by regions",
         )
     return FieldModel(parts, tuple(result.grid.nodes), int(result.grid.slot))
 
@@ -54,8 +55,18 @@ def _labelled(one: Recovered, part: FittedField, grid: Grid) -> FittedField:
         part,
         fitted_on=replace(part.fitted_on, first=first, last=last),
         unit=one.unit,
+        quantity=_bounds(one),
         live=replay(part, one.observed[newest], kept, first=newest.start),
     )
+
+
+def _bounds(one: Recovered) -> dict[str, float] | None:
+    """What it cannot be: for whoever follows it without looking at its readings."""
+    if one.quantity is None:
+        return None
+    scale = Scale.of(one.quantity, one.observed)
+    ends = {"low": scale.low, "high": scale.high, "least": scale.least}
+    return {name: float(end) for name, end in ends.items() if np.isfinite(end)}
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from fieldmend.field.holdout import Holdout
 from fieldmend.field.quick import tried_quickly
 from fieldmend.grid import Array
 from fieldmend.quantities import Kind, Quantity
-from fieldmend.quantities.power import PLAIN, POWERS, Power
+from fieldmend.quantities.power import PLAIN, POWERS, Power, fitting
 from fieldmend.recovery.skewed import OnScale, Scale
 from fieldmend.recovery.solving import Solver
 from fieldmend.result.options import Options
@@ -45,7 +45,7 @@ def chosen(X: Array, quantity: Quantity, options: Options) -> tuple[Power, str]:
     plain = _hidden(some, Scale.of(quantity, some), options)
     best, gain = PLAIN, 1.0
     for p in POWERS[1:]:
-        power = Power.of(p, some)
+        power = fitting(p, some)
         other = _hidden(some, Scale.of(quantity, some, power), options)
         ratio = _ratio(plain, other, options.level)
         if ratio >= 1:

@@ -15,11 +15,12 @@ from fieldmend.flags import Flag
 from fieldmend.grid import Array, Grid
 from fieldmend.quantities import Kind, Quantity, circle, counter
 from fieldmend.quantities.behaviour import sampled
+from fieldmend.quantities.power import PLAIN
 from fieldmend.recovery.circular import OnCircle
 from fieldmend.recovery.counting import OnMeter
 from fieldmend.recovery.powers import on_scale
 from fieldmend.recovery.skewed import OnScale, Scale
-from fieldmend.recovery.solving import Solver
+from fieldmend.recovery.solving import ByModel, Solver
 from fieldmend.recovery.storage import Storage
 from fieldmend.result.options import Options
 from fieldmend.result.recovered import Recovered
@@ -68,11 +69,15 @@ def within_bounds(quantity: Quantity, base: Solver, X: Array) -> Solver:
 
 def on_its_scale(readings: Array, solver: Solver, context: Context) -> tuple[Array, Context]:
     """Readings on the scale they are solved on: there, what is usual is alike at all levels."""
-    if not isinstance(solver, OnScale):
+    scale = solver.scale.power if isinstance(solver, OnScale) else PLAIN
+    base = solver.base if isinstance(solver, OnScale) else solver
+    if scale == PLAIN and isinstance(base, ByModel):
+        scale = base.fitted.view.power
+    if scale == PLAIN:
         return readings, context
-    low, high = solver.scale.forward(np.array(context.quantity.possible)).tolist()
+    low, high = scale.forward(np.array(context.quantity.possible)).tolist()
     quantity = replace(context.quantity, possible=(low, high))
-    return solver.scale.forward(readings), replace(context, quantity=quantity)
+    return scale.forward(readings), replace(context, quantity=quantity)
 
 
 def at_rest(readings: Array, quantity: Quantity) -> Array:

@@ -7,6 +7,7 @@ from math import inf
 
 import numpy as np
 
+from fieldmend.field.fitted import FittedField, digest
 from fieldmend.field.holdout import Holdout
 from fieldmend.grid import Array
 from fieldmend.quantities import Kind, Quantity
@@ -88,8 +89,7 @@ class OnScale:
             upper=None if solved.upper is None else scale.back(solved.upper),
             holdout=None if solved.holdout is None else scale.back_of(solved.holdout),
             choice=", ".join(filter(None, (solved.choice, self.words))),
-            # A model of roots, taken for one of the readings, would be wrong by a square.
-            fitted=solved.fitted if plain else None,
+            fitted=self.of_readings(solved.fitted, evidence),
             again=None if solved.again is None else replace(self, base=solved.again),
         )
 
@@ -100,4 +100,17 @@ class OnScale:
             self.scale.back(estimate),
             None if lower is None else self.scale.back(lower),
             None if upper is None else self.scale.back(upper),
+        )
+
+    def of_readings(
+        self, part: FittedField | None, evidence: Array | None = None
+    ) -> FittedField | None:
+        """A model of powers as one of the readings: it knows the way there and back."""
+        if part is None or self.scale.power == PLAIN:
+            return part
+        own = "" if evidence is None else digest(evidence, ~np.isnan(evidence))
+        return replace(
+            part,
+            view=replace(part.view, power=self.scale.power),
+            fitted_on=replace(part.fitted_on, sha256=own),
         )
