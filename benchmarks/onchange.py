@@ -25,7 +25,7 @@ from fieldmend.flags import BAD
 from fieldmend.planning.replay import Replay, arriving, false_readings, share_sent, thinned
 from fieldmend.planning.schedule import Schedule
 from fieldmend.planning.search import maker
-from fieldmend.planning.seldom import for_long_gaps
+from fieldmend.planning.seldom import both_rules
 from fieldmend.quantities import identify_all
 from fieldmend.recovery.condition import Applying, recover_condition
 from fieldmend.recovery.storage import Storage
@@ -49,7 +49,7 @@ def rows_of(network: Network) -> Iterator[dict[str, object]]:
     (name,) = early.values
     own = identify_all(early.values, early.units, early.slot, {})
     replay = Replay(early, own)
-    whole = for_long_gaps(fm.FieldModel.fit(early), early)
+    whole = both_rules(fm.FieldModel.fit(early))
     false = false_readings(late, own, replay.options)[name]
     sending = SimpleNamespace(grid=late, share=partial(share_sent, late))
     for few in FEW:

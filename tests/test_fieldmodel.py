@@ -122,6 +122,22 @@ def test_gaps_that_the_record_did_not_have_are_calibrated_too():
     assert 0.8 < inside[silent].mean() < 0.99
 
 
+def test_what_comes_after_a_silence_that_the_record_did_not_have_is_not_false():
+    """Fitted where nearly every reading arrived, applied where one in five does."""
+    pressure = fm.simulate.CLIMATES["pressure"]
+    field = fm.simulate.climate_field(480, 12, climate=pressure, slots_per_day=48, seed=301)
+    net = fm.simulate.network(
+        field=field, noise=0.03 * float(field.std()), sampling=0.95, anomaly_rate=0.01, seed=301
+    )
+    model = fm.FieldModel.fit(net.readings[:288])
+    shown = np.random.default_rng(0).random((192, 12)) < 0.2
+    out = model.apply(np.where(shown, net.readings[288:], np.nan))
+    false, truly = out.sparse != 0, (net.support & net.observed)[288:] & shown
+    assert truly.sum() >= 3
+    assert (false & truly).sum() >= 0.8 * truly.sum()
+    assert (false & ~truly).sum() <= 2
+
+
 def test_apply_is_pure(net, model):
     X = net.readings[300:]
     before = X.copy()

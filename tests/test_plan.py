@@ -9,6 +9,7 @@ import pytest
 
 import fieldmend as fm
 from fieldmend.cli import main
+from fieldmend.field.screens import JumpScreen
 from fieldmend.planning.calibrating import for_schedule, witnesses
 from fieldmend.planning.comparing import best
 from fieldmend.planning.energy import Energy, airtime_ms, of_radio
@@ -16,7 +17,7 @@ from fieldmend.planning.replay import cut, thinned
 from fieldmend.planning.schedule import Schedule, received, short_gaps
 from fieldmend.planning.scoring import blocks_of, score
 from fieldmend.planning.search import Asked, Steps, best_of, explore, longest_interval
-from fieldmend.planning.seldom import for_long_gaps
+from fieldmend.planning.seldom import both_rules
 
 SLOTS, NODES, HALF_HOUR = 384, 8, 1800
 ERROR = 0.1
@@ -154,30 +155,46 @@ def wandering_days(seed=4):
     return fm.Grid.of(net.readings, condition="t", slot_seconds=HALF_HOUR)
 
 
-def test_an_ordinary_day_is_not_false_for_coming_seldom():
+@pytest.fixture(scope="module")
+def unaware_and_rules():
+    """A model that knows neighbouring readings only, and the two that a plan chooses between."""
+    model = fm.FieldModel.fit(cut(wandering_days(), slice(0, 144)))
+    screen = model["t"].screen
+    rules = [
+        replace(rule, laws=tuple(replace(law, rise=law.rise[:1]) for law in rule.laws))
+        for rule in (screen.first, screen.second)
+    ]
+    unaware = replace(model["t"], screen=JumpScreen(*rules))
+    return replace(model, conditions={"t": unaware}), *both_rules(model)
+
+
+def test_an_ordinary_day_is_not_false_for_coming_seldom(unaware_and_rules):
     """How far nodes jump over the gaps of a schedule is not how far they jump to the next slot."""
-    grid = wandering_days()
-    early, late = cut(grid, slice(0, 144)), cut(grid, slice(144, None))
-    model = fm.FieldModel.fit(early)
+    late = cut(wandering_days(), slice(144, None))
     sent = Schedule.of("clock", late, 8).sent(late.values, late.times)
     false = [
-        int((one.apply(thinned(late, sent))["t"].sparse != 0).sum())
-        for one in (model, *for_long_gaps(model, early))
+        int((one.apply(thinned(late, sent))["t"].sparse != 0).sum()) for one in unaware_and_rules
     ]
     assert false[0] > 5  # the network has none
     assert max(false[1:]) <= 1
 
 
-def test_what_was_not_sent_chooses_the_rule_for_false_readings():
-    grid = wandering_days()
-    early, late = cut(grid, slice(0, 144)), cut(grid, slice(144, None))
-    model = fm.FieldModel.fit(early)
-    good = for_long_gaps(model, early)[0]
+def test_what_was_not_sent_chooses_the_rule_for_false_readings(unaware_and_rules):
+    unaware, good, _ = (one["t"] for one in unaware_and_rules)
+    late = cut(wandering_days(), slice(144, None))
     sent = Schedule.of("clock", late, 8).sent(late.values, late.times)
     true = np.ones(sent.shape, dtype=bool)
-    trials = [witnesses(one["t"], late.values["t"], sent, true, 144) for one in (model, good)]
-    assert for_schedule([model["t"], good["t"]], trials).screen is good["t"].screen
-    assert for_schedule([good["t"], model["t"]], trials[::-1]).screen is good["t"].screen
+    trials = [witnesses(one, late.values["t"], sent, true, 144) for one in (unaware, good)]
+    assert for_schedule([unaware, good], trials).screen is good.screen
+    assert for_schedule([good, unaware], trials[::-1]).screen is good.screen
+
+
+def test_one_rule_heeds_a_nodes_past_over_long_gaps_and_the_other_does_not(unaware_and_rules):
+    heeding, unheeding = (one["t"].screen for one in unaware_and_rules[1:])
+    assert len(heeding.second.laws[1].rise) > 5
+    assert unheeding.second.laws[1].rise.tolist() == [1.0]
+    assert unheeding.first is heeding.first
+    assert unheeding.second.laws[0] is heeding.second.laws[0]
 
 
 def test_the_longest_interval_lets_every_block_hear_every_node(whole):

@@ -27,6 +27,7 @@ from fieldmend.field.outages import usual_company
 from fieldmend.field.record import Record, View
 from fieldmend.field.scaling import node_scaling, scaled, single
 from fieldmend.field.trials import Trial
+from fieldmend.field.wandering import for_long_gaps
 from fieldmend.field.windows import fit_slots, windows, worth_refining
 
 _BETTER = 0.95  # other conditions have to lower the error on hidden readings by this factor
@@ -110,7 +111,7 @@ def learn(
     model = FittedField(
         view=view,
         field=replace(field, factors=nothing, deviation=nothing, doubt=single(field.doubt)),
-        screen=fitted.screen,
+        screen=for_long_gaps(fitted.screen, fitted.clean, fitted.field.common()),
         second=fitted.second,
         honest=honest,
         later=later,

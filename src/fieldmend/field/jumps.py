@@ -22,6 +22,7 @@ _HALF = stdtrit(_FREEDOM, 0.75)  # median |t|
 _POOLED = 10.0  # jumps' worth of the network's scale in each node's own
 _LEAST = 1e-4  # scale floor, in the units of the scaled readings
 _ENOUGH = 20_000  # jumps to fit the freedom on
+_TOLD = 20  # jumps over gaps of an octave, to tell how wide they are
 
 
 @dataclass(frozen=True)
@@ -105,6 +106,12 @@ def fit_jumps(values: Array, at: Readings, nodes: int) -> JumpLaw:
     return JumpLaw(scale / _HALF[best], rise, float(_FREEDOM[best]), width, centre, spread)
 
 
+def jumps_by_octave(at: Readings) -> Mask:
+    """By octave of the gap: True where readings that follow each other tell how wide jumps are."""
+    gaps = np.diff(at.slot)[at.node[1:] == at.node[:-1]]
+    return np.asarray(np.bincount(_octave(gaps, 63)) >= _TOLD)
+
+
 def _levels(values: Array, node: Index, nodes: int, scale: Array) -> tuple[Array, Array]:
     """Median and median distance from it; never less than what a jump measures."""
     starts = np.searchsorted(node, np.arange(nodes + 1)).tolist()
@@ -161,7 +168,7 @@ def _rise(z: Array, octave: Index, octaves: int) -> Array:
     out = np.ones(octaves)
     for k in range(octaves):
         here = z[octave == k]
-        out[k] = _middle(here) if here.size >= 20 else (out[k - 1] * 1.2 if k else 1.0)
+        out[k] = _middle(here) if here.size >= _TOLD else (out[k - 1] * 1.2 if k else 1.0)
     out = np.maximum.accumulate(np.maximum(out, _LEAST))
     rise: Array = out / out[0]
     return rise

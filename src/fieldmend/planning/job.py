@@ -17,7 +17,7 @@ from fieldmend.planning.replay import Played, Replay, cut
 from fieldmend.planning.result import Ground, Plan
 from fieldmend.planning.schedule import DESIGNS, Schedule
 from fieldmend.planning.search import COARSE, Asked, best_of, explore
-from fieldmend.planning.seldom import for_long_gaps
+from fieldmend.planning.seldom import both_rules
 from fieldmend.quantities import identify_all
 from fieldmend.records import Records, read
 from fieldmend.recovery.options import with_units
@@ -115,7 +115,7 @@ def plan(  # noqa: PLR0913 - the options of the command, keyword-only
     )  # fmt: skip
     say("fitting the model that the plan is run with", 0.08)
     ground = Ground(
-        record, own, replay, for_long_gaps(FieldModel.fit(record, seed=seed), record),
+        record, own, replay, both_rules(FieldModel.fit(record, seed=seed)),
         energy or usual_energy(), tuple(notes), seed,
     )  # fmt: skip
     made = choose(ground, errors, wish.designs, say)

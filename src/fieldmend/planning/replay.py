@@ -20,7 +20,7 @@ from fieldmend.grid import Array, Grid
 from fieldmend.planning.calibrating import for_schedule, witnesses
 from fieldmend.planning.schedule import Schedule, received
 from fieldmend.planning.scoring import NOTHING, Score, blocks_of, score
-from fieldmend.planning.seldom import for_long_gaps
+from fieldmend.planning.seldom import both_rules
 from fieldmend.quantities import Quantity
 from fieldmend.recovery.condition import Applying, recover_condition
 from fieldmend.recovery.storage import Storage
@@ -80,7 +80,7 @@ class Replay:
         middle = len(grid.times) // 2
         parts = [cut(grid, slice(0, middle)), cut(grid, slice(middle, None))]
         say("fitting a model to each half", 0.0)
-        models = [for_long_gaps(FieldModel.fit(part, seed=seed), part) for part in parts]
+        models = [both_rules(FieldModel.fit(part, seed=seed)) for part in parts]
         self.false = false_readings(grid, quantities, self.options)
         rows = (slice(0, middle), slice(middle, None))
         self.halves = [
