@@ -12,7 +12,8 @@ the headline, which is for the record's own gaps too. ``real/printed``: mean of 
 mean absolute errors, and the lowest and highest of them. The bar is 0.80 to 1.25; what misses it is
 marked. ``headline`` is the same over the headline: gaps of other lengths than were judged are in
 it. ``held`` is the share of the lost readings inside the 90 % interval, really and as printed.
-Errors far off estimate and line both count with the same limit in both. ``line`` is real/printed of
+Errors at readings that a recovery of the whole record calls suspect count with the same limit in
+both. ``line`` is real/printed of
 the straight line, which no recovery touches: where it is off too, the lost stretches were harder or
 easier than the record's usual ones. faultbench's injected faults are held against the values they
 replaced, of all other records every reading is taken for true.
@@ -31,6 +32,7 @@ import numpy as np
 
 import accuracy_data as data
 import fieldmend as fm
+from fieldmend.flags import BAD
 from fieldmend.holdout.scoring import Lost, Said, Witnesses, score
 from fieldmend.result.holdout import Holdout
 from honesty_data import Array, Record, records
@@ -95,22 +97,28 @@ def _own(record: Record, X: Array, rng: np.random.Generator) -> Array | None:
     return out
 
 
-def judged(record: Record, X: Array, gone: Array) -> tuple[Holdout, Holdout] | None:
-    """The error at what was lost on purpose, and the printed one."""
-    Y = np.where(gone, np.nan, X)
+def recovered(record: Record, X: Array, **options: Any) -> Any:
+    """All that `recover` does, on these readings."""
     grid = fm.Grid.of(
-        Y, condition=record.condition, unit=record.unit, slot_seconds=86400 / record.slots_a_day
+        X, condition=record.condition, unit=record.unit, slot_seconds=86400 / record.slots_a_day
     )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        out = fm.recover(grid)[record.condition]
+        return fm.recover(grid, **options)[record.condition]
+
+
+def judged(record: Record, X: Array, gone: Array, doubted: Array) -> tuple[Holdout, Holdout] | None:
+    """The error at what was lost on purpose, and the printed one."""
+    Y = np.where(gone, np.nan, X)
+    out = recovered(record, Y)
     given = gone & ~np.isnan(out.estimate)  # not where a node was not in service
     if out.holdout is None or not given.any():
         return None
     said = Said(out.estimate, out.lower, out.upper)
     known = X if record.truth is None else np.where(given, record.truth(), X)
     truth = np.where(gone & ~given, np.nan, known)
-    real = score(Witnesses.of(truth, given, np.isnan(X), said), Lost.of(~np.isnan(Y), given))
+    seen = Witnesses.of(truth, given, np.isnan(X), said)
+    real = score(seen, Lost.of(~np.isnan(Y), given), suspect=doubted[given])
     return None if real is None else (real, out.holdout)
 
 
@@ -162,8 +170,9 @@ def work(name: str) -> tuple[dict[str, list[tuple[Holdout, Holdout]]], float]:
     found: dict[str, list[tuple[Holdout, Holdout]]] = {}
     for seed in range(SEEDS):
         X = record.get(seed)
+        doubted = np.isin(recovered(record, X, holdout=False).flag, BAD)
         for pattern, gone in patterns(record, X, seed):
-            pair = judged(record, X, gone)
+            pair = judged(record, X, gone, doubted)
             if pair is not None:
                 found.setdefault(pattern, []).append(pair)
     return found, time.process_time() - start

@@ -314,21 +314,34 @@ def test_longer_gaps_than_tried_are_untested():
     assert "70 %" in out.untested
 
 
-def test_false_readings_count_with_a_limit_but_the_methods_own_errors_do_not():
+def test_suspects_count_with_a_limit_but_the_methods_own_errors_do_not():
     error, line = np.ones(1000), np.full(1000, 2.0)
-    error[0] = line[0] = 1e6  # far off both: a false reading
+    error[0] = line[0] = 1e6  # far off both, and suspect: a false reading
     error[1] = 50.0  # far off the estimate only: the estimate's own mistake
-    out = score(witnesses(error, line, np.zeros(1000, int)), lost_in({0: 10}))
+    error[2] = line[2] = 60.0  # far off both, and nobody doubts it: rain that nobody foresaw
+    suspect = np.arange(1000) < 2
+    out = score(witnesses(error, line, np.zeros(1000, int)), lost_in({0: 10}), suspect=suspect)
     assert out.far == 1
-    assert out.method.mae == pytest.approx((998 + 50 + 2 * FAR) / 1000)
-    assert out.plain_mae == pytest.approx((998 + 50 + 1e6) / 1000)
+    assert out.method.mae == pytest.approx((997 + 50 + 60 + 2 * FAR) / 1000)
+    assert out.plain_mae == pytest.approx((997 + 50 + 60 + 1e6) / 1000)
+
+
+def test_rain_that_nobody_foresaw_counts_in_full():
+    """It is dry nine times in ten: what nine errors in ten stay below says nothing of rain."""
+    rng = np.random.default_rng(3)
+    X = np.where(rng.random((600, 8)) < 0.03, rng.gamma(1.0, 5.0, (600, 8)), 0.0)
+    X[rng.random(X.shape) < 0.1] = np.nan
+    out = fm.recover(Grid.of(X, condition="rain", unit="mm"))["rain"].holdout
+    assert out.method.mae == pytest.approx(out.plain_mae)
 
 
 def test_no_interval_is_asked_to_hold_a_false_reading():
     error, line, inside = np.ones(100), np.ones(100), np.ones(100)
     error[0] = line[0] = 1e6
     inside[:11] = 0
-    out = score(witnesses(error, line, np.zeros(100, int), inside=inside), lost_in({0: 1}))
+    seen = witnesses(error, line, np.zeros(100, int), inside=inside)
+    assert score(seen, lost_in({0: 1})).covered == pytest.approx(0.89)
+    out = score(seen, lost_in({0: 1}), suspect=np.arange(100) < 1)
     assert out.covered == pytest.approx(89 / 99)
 
 

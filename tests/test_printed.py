@@ -55,4 +55,4 @@ def test_what_is_no_truth_is_counted_apart():
     held = {"by_gap": [], "false": 3, "all_mae": 0.25, "all_line_mae": 0.75, "far": 1}
     said = " ".join(" ".join(told({"t": held})[-2:]).split())
     assert "3 false left out, with them 0.25 (line 0.75)" in said
-    assert "1 reading far off estimate and line" in said
+    assert "1 suspect far off everything" in said

@@ -218,8 +218,7 @@ def _left_out(held: dict[str, Any]) -> str:
         with_them = f"{figure(held['all_mae'])} (line {figure(held['all_line_mae'])})"
         said.append(f"{held['false']:,} false left out, with them {with_them}")
     if held["far"]:
-        far = counted(held["far"], "reading")
-        said.append(f"{far} far off estimate and line, counted with a limit")
+        said.append(f"{counted(held['far'], 'suspect')} far off everything, counted with a limit")
     return "; ".join([*said, *filter(None, [held["untested"]])])
 
 

@@ -29,8 +29,8 @@ def own_rows(
     """
     options = Options(seed=seed, kinds=dict(kinds)).for_grid(grid)
     first, scores = scored_condition(grid, name, options)
-    false = honest.no_truth(first)
-    whole = None if scores is None else scores.whole(false)
+    doubt = honest.Doubt.of(first)
+    whole = None if scores is None else scores.whole(doubt)
     if whole is None:
         return []
     rows = _rows(LINE, whole, line=True)
@@ -42,7 +42,7 @@ def own_rows(
             said = Said(chosen[method](trial.grid.values[name]))
             its.add(trial, said)
     for method, its in others.items():
-        total = its.whole(false)
+        total = its.whole(doubt)
         rows += [] if total is None else _rows(method, total)
     heard = np.count_nonzero(~np.isnan(grid.values[name]))
     return [{"rate": round(1 - whole.method.count / heard, 2), **row} for row in rows]

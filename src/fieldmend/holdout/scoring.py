@@ -14,7 +14,7 @@ from fieldmend.holdout.strata import COUNT, STARTS, Index, Mask, bounds, strata
 from fieldmend.metrics import GapErrors, HiddenErrors, interpolate
 from fieldmend.result.holdout import GapScore, Holdout
 
-FAR = 5.0  # times the error that nine in ten stay below, off estimate and line both: a false one
+FAR = 5.0  # times the error that nine in ten stay below, off estimate and line both
 LONGER = 2.0  # times the longest gap tried: what was lost in longer ones is untested
 DOUBTED = 0.2  # of the hidden readings may be left out as false
 FEWEST = 10  # hidden readings that a kind of gap needs to be tested
@@ -121,8 +121,13 @@ def believed(doubted: Mask) -> Mask:
     return ~doubted
 
 
-def score(seen: Witnesses, lost: Lost, *, copied: bool = True) -> Holdout | None:
+def score(
+    seen: Witnesses, lost: Lost, *, copied: bool = True, suspect: Mask | None = None
+) -> Holdout | None:
     """The errors of an estimate made without the hidden readings, beside a straight line's.
+
+    The error of a suspect reading that is far off estimate and line both is limited: it says more
+    of the reading. No other is: rain that nobody foresaw is an error, however large.
 
     Parameters
     ----------
@@ -132,20 +137,24 @@ def score(seen: Witnesses, lost: Lost, *, copied: bool = True) -> Holdout | None
         What was really lost.
     copied
         Whether they were hidden in copies of the real gaps.
+    suspect
+        True for hidden readings that a recovery of all readings calls suspect; None for none.
 
     Returns
     -------
     Holdout or None
         None without hidden readings.
     """
-    seen = seen.kept(np.isfinite(seen.error) & np.isfinite(seen.line))
+    known = np.isfinite(seen.error) & np.isfinite(seen.line)
+    doubted = np.zeros_like(known) if suspect is None else suspect
+    seen, doubted = seen.kept(known), doubted[known]
     if not seen.error.size:
         return None
     weight = weights(seen, lost) if copied else np.zeros(COUNT)
     as_lost = bool(weight.any())
     if not as_lost:
         weight = np.bincount(seen.stratum, minlength=COUNT) / seen.error.size
-    table = _Table.of(seen)
+    table = _Table.of(seen, doubted)
     return table.whole(weight, lost, copied=copied and as_lost)
 
 
@@ -166,7 +175,7 @@ def _tried(seen: Witnesses, lost: Lost) -> Mask:
 
 @dataclass(frozen=True)
 class _Table:
-    """Errors of every hidden reading, limited."""
+    """Errors of every hidden reading; those of far suspects limited."""
 
     seen: Witnesses
     ours: Array
@@ -174,7 +183,7 @@ class _Table:
     far: Mask
 
     @classmethod
-    def of(cls, seen: Witnesses) -> _Table:
+    def of(cls, seen: Witnesses, doubted: Mask) -> _Table:
         ours, line = np.abs(seen.error), np.abs(seen.line)
         limit = np.full(COUNT, np.inf)
         for k in np.unique(seen.stratum):
@@ -182,7 +191,7 @@ class _Table:
             limit[k] = FAR * max(float(np.quantile(e[here], 0.9)) for e in (ours, line))
         limit = np.where(limit > 0, limit, np.inf)
         at = limit[seen.stratum]
-        far = (ours > at) & (line > at)
+        far = doubted & (ours > at) & (line > at)
         ours, line = np.where(far, at, ours), np.where(far, at, line)
         return cls(seen, ours, line, far)
 

@@ -165,7 +165,7 @@ class Work:
     def scored(self, found: Recovered, scores: honest.Scores | None) -> Recovered:
         """A condition with how far off it is, and whether a model still fits it."""
         if scores is not None and found.method not in WITHOUT_SCORE:
-            found = replace(found, holdout=scores.whole(honest.no_truth(found)))
+            found = replace(found, holdout=scores.whole(honest.Doubt.of(found)))
         if self.known is None:
             return found
         model = self.known.applying(found.name, self.within(found.name))

@@ -20,6 +20,7 @@ from fieldmend.core.crew import Crew
 from fieldmend.diagnostics import gap_at
 from fieldmend.faults import Kind
 from fieldmend.field.regions import Region
+from fieldmend.flags import BAD
 from fieldmend.grid import Array, Grid
 from fieldmend.holdout.drawing import Hidden, draw
 from fieldmend.holdout.scoring import Lost, Said, Witnesses, believed
@@ -157,17 +158,15 @@ class Scores:
         self.lost.append(Lost.of(~np.isnan(readings), lost))
         self.copied |= trial.hidden.copied
 
-    def whole(self, false: Array | None = None) -> Holdout | None:
-        """All stretches as one; None without any.
-
-        `false` are readings of the record that are: no truth to compare with.
-        """
+    def whole(self, doubt: Doubt | None = None) -> Holdout | None:
+        """All stretches as one; None without any. `doubt`: what is known of the readings."""
         if not self.seen:
             return None
         seen, lost = Witnesses.pooled(self.seen), Lost.pooled(self.lost)
-        kept = believed(np.concatenate([_doubted(false, *one) for one in self.where]))
-        found = summed(seen.kept(kept), lost, copied=self.copied)
-        every = summed(seen, lost, copied=self.copied)
+        false, suspect = self._doubted(doubt)
+        kept = believed(false)
+        found = summed(seen.kept(kept), lost, copied=self.copied, suspect=suspect[kept])
+        every = summed(seen, lost, copied=self.copied, suspect=suspect)
         if found is None or every is None:
             return every
         return replace(
@@ -177,12 +176,38 @@ class Scores:
             all_line_mae=every.line.mae,
         )
 
+    def _doubted(self, doubt: Doubt | None) -> tuple[Array, Array]:
+        """Of all hidden readings: which are no truth, and which are suspect."""
+        if doubt is None:
+            none = np.zeros(sum(int(hidden.sum()) for _, hidden, _ in self.where), dtype=np.bool_)
+            return none, none
+        false, suspect = [], []
+        for rows, hidden, nodes in self.where:
+            some = slice(None) if nodes is None else nodes
+            false.append(np.asarray(doubt.false[rows])[:, some][hidden])
+            suspect.append(np.isin(np.asarray(doubt.flag[rows])[:, some][hidden], BAD))
+        return np.concatenate(false), np.concatenate(suspect)
 
-def _doubted(false: Array | None, rows: slice, hidden: Array, nodes: Array | None = None) -> Array:
-    doubted = np.zeros_like(hidden) if false is None else np.asarray(false[rows])
-    if false is not None and nodes is not None:
-        doubted = doubted[:, nodes]
-    return np.asarray(doubted[hidden])
+
+@dataclass(frozen=True, eq=False)
+class Doubt:
+    """What a recovery of all readings holds of them, slots × nodes.
+
+    Attributes
+    ----------
+    false
+        True for readings that are no truth to compare with (`no_truth`).
+    flag
+        Of every reading: an error at a suspect one is limited.
+    """
+
+    false: Array
+    flag: Array
+
+    @classmethod
+    def of(cls, found: Recovered) -> Doubt:
+        """What was found."""
+        return cls(no_truth(found), found.flag)
 
 
 def no_truth(found: Recovered) -> Array:
@@ -206,7 +231,7 @@ def score(
     run: Run,
     *,
     period: float = 0.0,
-    false: Array | None = None,
+    doubt: Doubt | None = None,
 ) -> Holdout | None:
     """How far off a recovery of this condition is where it has nothing to go by.
 
@@ -218,16 +243,15 @@ def score(
         The recovery of one condition, from readings to intervals: all of it.
     period
         Length of the circle of a circular quantity, else 0.
-    false
-        True for readings that are no truth to compare with (`no_truth`). The second run is not
-        told.
+    doubt
+        What the run of all readings holds of them. The second run is not told.
 
     Returns
     -------
     Holdout or None
         None where too few readings are there to hide some.
     """
-    return tried(grid, name, options, run, period=period).whole(false)
+    return tried(grid, name, options, run, period=period).whole(doubt)
 
 
 def tried(

@@ -77,8 +77,8 @@ class Holdout:
         The mean absolute errors at the hidden readings as they are, without a limit on any single
         error.
     far
-        Hidden readings so far off estimate and line both that they are taken for false: their
-        errors are limited, and no interval is asked to hold them.
+        Hidden readings that are suspect and so far off estimate and line both that their errors
+        are limited; no interval is asked to hold them.
     classes
         The same by length of the gap, in classes; those that were lost but not tried too.
     copied
