@@ -16,11 +16,13 @@ import zipfile
 from contextlib import suppress
 from pathlib import Path
 
+import binaries
 import numpy as np
 import pandas as pd
 import pytest
 
 import fieldmend as fm
+from fieldmend.records.sources.rehearsal import survived
 
 HEAD = "node,time,temperature\n"
 GOOD = HEAD + "".join(f"{n},2024-01-01 0{h}:00,2{h}.5\n" for n in "ab" for h in range(5))
@@ -373,6 +375,36 @@ def test_two_thousand_columns(tmp_path):
     records = fm.read(path)
     assert records.origin.cells["value"].used == 4 * 1999
     assert records.grid().shape == (4, 1999)
+
+
+# Found by the fuzz run
+
+
+def test_a_quote_that_does_not_close_between_blanks(tmp_path):
+    path = tmp_path / "x.csv"
+    path.write_text('"Plot Title\n' + '"Plot Title: A"\n' * 5 + '},06/05/23 1 AM,24>5\n"Plot Title')
+    refused(path, "no column holds the time")
+
+
+@pytest.mark.parametrize("years", [(-275_000, 288_000), (54_000, -292_200)])
+def test_times_that_no_clock_tells(years, tmp_path):
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    year = 31_556_952_000_000  # microseconds; 2**63 of them are 292,271 years
+    stamps = [y * year + k * 3_600_000_000 for y in years for k in range(3)]
+    table = pa.table(
+        {"node": ["a"] * 6, "time": pa.array(stamps, pa.timestamp("us")), "t": [1.5] * 6}
+    )
+    pq.write_table(table, tmp_path / "x.parquet")
+    with pytest.raises(fm.InputError):
+        fm.read(tmp_path / "x.parquet").grid()
+
+
+def test_a_file_that_ends_its_reader_when_it_is_cleared_away(tmp_path):
+    (tmp_path / "x.nc").write_bytes(binaries.made(90040069)[1])
+    assert not survived(tmp_path / "x.nc")
+    refused(tmp_path / "x.nc", "damaged")
 
 
 # Signals and closed streams

@@ -58,6 +58,12 @@ def build(records: "Records", slot: Any, slot_value: str, seed: int) -> Grid:
     )
     slots = high // length - low // length + 1
     frame = Frame(low // length * length, length, slots, len(records.nodes))
+    if frame.start < -(2**63) or frame.start + slots * length >= 2**63:
+        raise InputError(
+            f"the times go from {stamped(low)} to {stamped(high)}: no clock tells such years",
+            file=records.origin.files[0].name,
+            hint="Take out the rows that are far off",
+        )
     _refuse_stretch(records, frame, low, high)
     values, notes = filling.arrays(
         records.conditions, frame, rows * records.shape.per_row(frame.nodes)
@@ -190,8 +196,8 @@ def _three_digits(step: float) -> int:
 def _refuse_stretch(records: "Records", frame: Frame, low: int, high: int) -> None:
     row = one(
         records.con,
-        "SELECT median(span) FROM (SELECT max(t) - min(t) AS span FROM used GROUP BY node "
-        "HAVING count(*) > 1)",
+        "SELECT median(span) FROM (SELECT max(t)::DOUBLE - min(t)::DOUBLE AS span FROM used "
+        "GROUP BY node HAVING count(*) > 1)",
     )
     median = 0.0 if row[0] is None else float(row[0])
     if median and high - low > MAX_STRETCH * max(median, frame.slot):

@@ -16,7 +16,7 @@ from contextlib import suppress
 from pathlib import Path
 
 READER = """
-import json, sys, warnings
+import gc, json, sys, warnings
 warnings.simplefilter("ignore")
 import xarray
 for line in sys.stdin:
@@ -26,6 +26,8 @@ for line in sys.stdin:
                 data[name].values  # one after the other: no more memory than the largest
     except Exception:
         pass  # whoever asks will meet it too, and says it in words
+    data = None
+    gc.collect()  # what a damaged file leaves behind may end the process when it is cleared away
     print("read", flush=True)
 """
 

@@ -288,7 +288,8 @@ def rewritten(text: Text, delimiter: str, width: int, work: Path) -> Text:
         if delimiter == BLANKS:
             lines = (" ".join(line.split()) for line in lines)
         if unclosed:
-            lines = _closed(lines, delimiter, width, text)
+            mark = " " if delimiter == BLANKS else delimiter
+            lines = _closed(lines, mark, width, text)
         target.writelines(line + "\n" for line in lines)
     text.path, text.encoding = out, "utf-8"
     return text
