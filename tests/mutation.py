@@ -1,9 +1,11 @@
 """Do the tests bite? A seeded sample of small wrong changes, each met by the nearest tests.
 
 Run by `make check-long`, or: python tests/mutation.py --packages core --mutants 10
-The nearest tests run once as they are, each line's tests noted; a mutant then meets the tests that
-run its line, the quickest first, until one fails.
-Cosmic Ray (group `mutation`) makes the changes; they are made to copies, never to the source here.
+The tree is copied once, as it is when the run begins: what is changed, and what the tests are, is
+that copy's, whatever becomes of the tree meanwhile. The nearest tests run once as they are, each
+line's tests noted; a mutant then meets the tests that run its line, the quickest first, until one
+fails. Cosmic Ray (group `mutation`) makes the changes.
+The seed is drawn anew and printed, unless it is given: a run says what it would say of any sample.
 """
 
 import argparse
@@ -12,6 +14,7 @@ import os
 import queue
 import random
 import re
+import secrets
 import shutil
 import subprocess
 import sys
@@ -24,18 +27,19 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 BUDGET = 40  # seconds of tests that a mutant meets, as they took with their lines noted
 NEAREST = {
-    "core": ("test_prox", "test_loop", "test_engine", "test_problem", "test_refit",
-             "test_solvers", "test_decomposition"),
+    "core": ("test_prox", "test_loop", "test_engine", "test_problem",
+             "test_refit", "test_solvers", "test_decomposition", "test_lazy", "test_crew",
+             "test_cluster"),
     "field": ("test_cycles", "test_filter", "test_modelfile", "test_fieldmodel",
               "test_field", "test_paying", "test_outages", "test_second", "test_company",
-              "properties/test_field_invariance"),
-    "recovery": ("test_recovery_rules", "test_windows", "test_states", "test_honest",
-                 "test_applying", "test_recovery",
+              "test_stillfits", "test_regions", "properties/test_field_invariance"),
+    "recovery": ("test_recovery_rules", "test_windows", "test_states",
+                 "test_honest", "test_applying", "test_recovery",
                  "test_quantities", "test_quantities_recovered", "test_decisions", "test_onchange",
-                 "test_options", "test_xarrays", "test_hidden_readings",
-                 "bad/test_recovering", "properties/test_recovery"),
-    "faults": ("test_fault_rules", "test_geo", "test_excursions", "test_gross", "test_faults",
-               "test_explanations"),
+                 "test_options", "test_xarrays", "test_hidden_readings", "test_regions",
+                 "test_outofcore", "bad/test_recovering", "properties/test_recovery"),
+    "faults": ("test_fault_rules", "test_geo", "test_excursions", "test_gross",
+               "test_faults", "test_shifts", "test_explanations"),
     "diagnostics": ("test_diagnostics",),
     "metrics.py": ("test_metrics",),
 }  # fmt: skip
@@ -63,13 +67,13 @@ class Mutant:
     change: str
 
 
-def mutants(package, most, seed):
+def mutants(tree, package, most, seed):
     """A sample of the changes that can be made to a package, the same for the same seed."""
     from cosmic_ray.ast import ast_nodes, get_ast
     from cosmic_ray.plugins import get_operator
 
     places = []
-    place = ROOT / "src/fieldmend" / package
+    place = tree / "src/fieldmend" / package
     for path in [place] if place.is_file() else sorted(place.rglob("*.py")):
         nodes = list(ast_nodes(get_ast(path.read_text("utf-8"))))
         for name in OPERATORS:
@@ -77,11 +81,11 @@ def mutants(package, most, seed):
             count = sum(1 for node in nodes for _ in operator.mutation_positions(node))
             places += [(path, name, i) for i in range(count)]
     random.Random(seed).shuffle(places)
-    found = (_mutant(package, *place) for place in places)
+    found = (_mutant(tree, package, *place) for place in places)
     return [one for one, _ in zip((m for m in found if m), range(most), strict=False)], len(places)
 
 
-def _mutant(package, path, name, occurrence):
+def _mutant(tree, package, path, name, occurrence):
     """The mutant, or None where it is no other program.
 
     So are changes to annotations. A number with a name of its own at the top of a file is a
@@ -101,7 +105,7 @@ def _mutant(package, path, name, occurrence):
         return None
     if name == "core/NumberReplacer" and re.match(r"_?[A-Z][A-Z_0-9, ]* = ", old):
         return None
-    file = str(path.relative_to(ROOT / "src"))
+    file = str(path.relative_to(tree / "src"))
     change = f"{file}:{line}: {old.strip()}  ->  {new.strip()}"
     return Mutant(package, file, statement(source, line), code, change)
 
@@ -136,10 +140,10 @@ def _meaning(source):
     return ast.dump(Bare().visit(ast.parse(source)))
 
 
-def workshop(folder):
-    """A copy of what tests need, to be changed."""
+def workshop(tree, folder):
+    """A copy of what tests need of a tree."""
     for name in ("src", "tests", "pyproject.toml", "docs", "examples", "README.md", "Makefile"):
-        source = ROOT / name
+        source = tree / name
         if source.is_dir():
             skip = shutil.ignore_patterns("__pycache__", "_build")
             shutil.copytree(source, folder / name, ignore=skip)
@@ -279,22 +283,25 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--packages", nargs="*", default=list(NEAREST), choices=NEAREST)
     parser.add_argument("--mutants", type=int, default=30, help="of each package")
-    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--seed", type=int, help="drawn anew where it is not given")
     parser.add_argument("--jobs", type=int, default=2)
     wish = parser.parse_args()
+    seed = secrets.randbelow(10**6) if wish.seed is None else wish.seed
     with tempfile.TemporaryDirectory() as folder:
+        frozen = workshop(ROOT, Path(folder, "frozen"))
         shops = queue.Queue()
         for job in range(wish.jobs):
-            shops.put(workshop(Path(folder, str(job))))
+            shops.put(workshop(frozen, Path(folder, str(job))))
         ended = Counter()
         for package in wish.packages:
-            chosen, there = mutants(package, wish.mutants, wish.seed)
+            chosen, there = mutants(frozen, package, wish.mutants, seed)
             shop = shops.get()
             known = reach(shop, package)
             shops.put(shop)
             for name in sorted(known.failing):
                 _say(f"{package}: fails before anything is changed, left out: {name}")
-            _say(f"{package}: {len(chosen)} of {there} mutants, {len(known.seconds)} tests")
+            _say(f"{package}: {len(chosen)} of {there} mutants by seed {seed}, "
+                 f"{len(known.seconds)} tests")  # fmt: skip
 
             def meet(mutant, known=known):
                 shop = shops.get()
@@ -310,7 +317,7 @@ def main():
         for package in wish.packages:
             killed = ended[package, "killed"] + ended[package, "endless"]
             every = sum(number for (name, _), number in ended.items() if name == package)
-            _say(f"{package:8}  killed {killed} of {every}")
+            _say(f"{package:8}  killed {killed} of {every} (seed {seed})")
 
 
 def _say(text):
