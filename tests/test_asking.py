@@ -129,6 +129,19 @@ def test_columns_beside_a_header_take_its_place(tmp_path):
     assert records.origin.read == 5
 
 
+@pytest.mark.parametrize("mark", [",", ";", "\t"])
+def test_fewer_columns_than_the_header_has_choose_from_it(tmp_path, mark):
+    text = 'node,time,t,"u",v\na,2024-01-01 00:00,1,x,3\nb,2024-01-01 00:00,4,5,6\n'.replace(
+        ",", mark
+    )
+    records = read(tmp_path, text, columns=["v", "node", "time"])
+    assert records.conditions == ("v",)
+    assert not records.origin.rejects.listed
+    assert read(tmp_path, text, columns=["node", "time", "u"]).conditions == ("u",)
+    with pytest.raises(fm.InputError, match="names 3 columns"):
+        read(tmp_path, text, columns=["node", "time", "w"])
+
+
 def test_columns_of_a_frame():
     import pandas as pd
 
@@ -136,6 +149,8 @@ def test_columns_of_a_frame():
     assert fm.read(frame, columns=["node", "time", "t"]).nodes == ("a", "b")
     with pytest.raises(fm.InputError, match="names 2 columns, it has 3"):
         fm.read(frame, columns=["node", "time"])
+    more = frame.set_axis(["node", "time", "t"], axis=1).assign(u=3.5)
+    assert fm.read(more, columns=["node", "time", "u"]).conditions == ("u",)
 
 
 # Queries

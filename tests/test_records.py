@@ -629,3 +629,16 @@ def test_the_page_on_formats_is_true(tmp_path, monkeypatch):
     done = doctest.testfile(str(page), module_relative=False, optionflags=doctest.ELLIPSIS)
     assert done.attempted > 10
     assert done.failed == 0
+
+
+def test_columns_passed_over_are_told_once_for_files_that_are_alike(tmp_path):
+    for name in "abc":
+        line = f"{name},2024-01-01 00:00,1.5,{'north' if name < 'c' else 'x,y'}\n"
+        more = "side" if name < "c" else "side,top"
+        (tmp_path / f"{name}.csv").write_text(
+            f"node,time,t,{more}\n{line}{line.replace('00:00', '00:10')}"
+        )
+    notes = fm.read([tmp_path / f"{name}.csv" for name in "abc"]).origin.notes
+    told = [note for note in notes if "passed over" in note]
+    assert len(told) == 2
+    assert told[0].endswith(" and 1 more: columns passed over: side")

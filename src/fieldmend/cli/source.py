@@ -180,8 +180,8 @@ def source(  # noqa: PLR0913 - the options of the reader, keyword-only
     columns: Annotated[
         str | None,
         _option(
-            "Names of the columns of a file without a header: node,time,temperature. - for "
-            "one of no use.",
+            "Columns to use; or names of the columns of a file without a header: "
+            "node,time,temperature, - for one of no use.",
             metavar="NAME,...",
         ),
     ] = None,

@@ -74,7 +74,8 @@ def read(  # noqa: PLR0913 - the options of the reader, keyword-only
         ``"SELECT … FROM input WHERE …"`` over any file, or its condition alone; of a database the
         query is its own.
     columns : sequence of str, optional
-        Names of the columns of a file without a header; "-" for one of no use.
+        Names of the columns of a file without a header; "-" for one of no use. Of a file with one:
+        the columns to use, if they are fewer.
     time_unit : {"us", "ms", "s", "min", "h", "d", "w"}, optional
         Of times that are numbers since `origin` (1970 if not given).
     origin : str, optional

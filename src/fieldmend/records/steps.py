@@ -10,6 +10,7 @@ from fieldmend.errors import InputError
 from fieldmend.grid import FileRead, Origin, Rejects
 from fieldmend.records import watching
 from fieldmend.records.records import Records
+from fieldmend.records.sources.dialect import chosen
 from fieldmend.records.sources.stage import Stage
 from fieldmend.records.table import (
     asking,
@@ -102,11 +103,7 @@ class Steps:
             sources.append((stage, roles))
             self.notes += stage.notes
             self.warnings += stage.warnings
-            if roles.passed_over:
-                self.notes.append(
-                    f"{shown(stage.name)}: columns passed over: {listing(roles.passed_over)}"
-                )
-        self.notes += apart(sources)
+        self.notes += [*_passed_over(sources), *apart(sources)]
         if not sources:
             raise InputError("no readings: only positions were given", file=found[0].name)
         return sources, places
@@ -193,8 +190,22 @@ class Steps:
             self.warnings.append(f"{set_aside:,} of {read:,} rows were set aside")
 
 
+def _passed_over(sources: list[tuple[Stage, Roles]]) -> list[str]:
+    """Columns that hold no readings; once for files that are alike."""
+    names: dict[str, list[str]] = {}
+    for stage, roles in sources:
+        if roles.passed_over:
+            names.setdefault(listing(roles.passed_over), []).append(stage.name)
+    return [
+        f"{shown(files[0])}{f' and {len(files) - 1:,} more' * (len(files) > 1)}: "
+        f"columns passed over: {columns}"
+        for columns, files in names.items()
+    ]
+
+
 def _renamed(stage: Stage, columns: Sequence[str]) -> None:
-    """The user's names for the columns of a table or frame."""
+    """The user's names for the columns of a table or frame, or those that were chosen of them."""
+    columns = chosen(stage.names, columns) or columns
     if len(columns) != len(stage.names):
         raise InputError(
             f"columns= names {len(columns)} columns, it has {len(stage.names)}: "

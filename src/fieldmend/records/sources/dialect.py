@@ -91,7 +91,10 @@ def decide(lines: Sequence[str], *, known: frozenset[str], file: str) -> Dialect
 def headerless(
     lines: Sequence[str], names: Sequence[str], *, known: frozenset[str], file: str
 ) -> Dialect:
-    """The dialect of a file whose columns the user named; a header that it has is passed over."""
+    """The dialect of a file whose columns the user named; a header that it has is passed over.
+
+    Names that stand in the header, and are fewer, choose from it.
+    """
     body = [
         (i, line)
         for i, line in enumerate(lines)
@@ -99,6 +102,8 @@ def headerless(
     ][:LOOKED_AT]
     if not body:
         raise InputError("no records in it", file=file)
+    picked = _picked(body[0][1], names)
+    names = picked or names
 
     def fitting(mark: str) -> int:
         return sum(len(split(line, mark)) == len(names) for _, line in body)
@@ -114,9 +119,33 @@ def headerless(
     rows = [split(line, delimiter) for _, line in body]
     cells = [cell.strip().casefold() for cell in rows[0]]
     titled = bool(known & set(cells)) and not any(NUMBER.fullmatch(cell) for cell in cells)
+    titled = titled or picked is not None
     header = tuple(f"-{i}" if name.strip() == "-" else name.strip() for i, name in enumerate(names))
     skip = body[0][0] + titled
     return Dialect(delimiter, header, skip, decimal_mark(rows[titled:], delimiter))
+
+
+def _picked(first: str, names: Sequence[str]) -> list[str] | None:
+    """The header with "-" for columns that were not named; None if the names are not from it."""
+    for mark in DELIMITERS:
+        cells = [cell.strip().strip('"') for cell in split(first.lstrip("\ufeff"), mark)]
+        if (picked := chosen(cells, names)) is not None:
+            return picked
+    return None
+
+
+def chosen(header: Sequence[str], names: Sequence[str]) -> list[str] | None:
+    """The header with "-" for columns that were not named; None if the names are not from it.
+
+    Examples
+    --------
+    >>> chosen(["time", "t", "u"], ["u", "time"])
+    ['time', '-', 'u']
+    """
+    wanted = {name.strip() for name in names}
+    if len(names) >= len(header) or not wanted <= set(header):
+        return None
+    return [name if name in wanted else "-" for name in header]
 
 
 def _from_header(body: list[tuple[int, str]], known: frozenset[str]) -> list[tuple[int, str]]:
