@@ -9,7 +9,6 @@ from __future__ import annotations
 import argparse
 import json
 import shutil
-import signal
 import socket
 import subprocess
 import sys
@@ -144,7 +143,7 @@ def main() -> None:
         except KeyboardInterrupt:
             print("\nending ...")
         finally:
-            live.send_signal(signal.SIGINT)
+            live.terminate()
             live.wait()
             if running is not None:
                 running.terminate()

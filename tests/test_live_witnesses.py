@@ -89,12 +89,34 @@ def test_three_that_are_alike_are_an_event(followed):
     assert witnesses.nearest(model["t"]).shape == (NODES, 10)
 
 
-def test_without_the_other_condition_the_gate_is_the_higher_one():
-    one = Witness(np.zeros((3, 0), np.intp), alone=14.0, gate=6.0, other="rh")
-    assert one.gates(np.array([1.0, np.nan, 2.0])).tolist() == [6.0, 14.0, 6.0]
+def test_without_the_other_condition_the_gate_is_higher_the_more_so_the_more_restless_it_is():
+    one = Witness(np.zeros((3, 0), np.intp), alone=7.0, gate=6.0, other="rh")
+    calm, restless = np.ones(3), np.full(3, 2.0)
+    assert one.gates(np.array([1.0, np.nan, 2.0]), calm).tolist() == [6.0, 7.0, 6.0]
+    assert one.gates(np.array([1.0, np.nan, 2.0]), restless).tolist() == [6.0, 14.0, 6.0]
     score = np.array([10.0, 10.0, -10.0])
-    left = one.left(score, np.array([9.0, np.nan, 9.0]), np.arange(3))
-    assert left.tolist() == [1.0, 10.0, 10.0]
+    left = one.left(score, np.array([4.0, np.nan, 4.0]), np.arange(3))
+    assert left.tolist() == [6.0, 10.0, 10.0]
+    assert one.left(score, np.array([5.0, 4.0, -25.0]), np.arange(3)).tolist() == [0.0, 6.0, 10.0]
+
+
+def test_unrest_is_of_late_and_one_false_reading_does_not_blind():
+    calm = witnesses.unrest(None, np.array([0.5, np.nan, 100.0]))
+    assert calm.tolist()[:2] == [1.0, 1.0]
+    assert 1.2 < calm[2] < 2.0
+    for _ in range(24):
+        calm = witnesses.unrest(calm, np.array([3.0, 3.0, 0.5]))
+    assert (calm[:2] > 2.5).all()
+    assert calm[2] < 1.1
+
+
+def test_one_node_like_it_speaks_where_it_is_as_odd_the_same_way():
+    near = np.array([[1, 2, 3], [0, 2, 3], [0, 1, 3], [0, 1, 2]])
+    one, nothing = Witness(near, alone=7.0, gate=7.0), np.full(4, np.nan)
+    first = np.array([0])
+    assert one.left(np.array([12.0, 9.0, 0.0, 0.0]), nothing, first)[0] == 6.0
+    assert one.left(np.array([12.0, -9.0, 0.0, 0.0]), nothing, first)[0] == 12.0
+    assert one.left(np.array([12.0, 5.0, 0.0, 0.0]), nothing, first)[0] == 12.0
 
 
 def test_witnesses_are_in_the_file(followed, tmp_path):

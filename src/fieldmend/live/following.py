@@ -12,7 +12,7 @@ from fieldmend.field.fieldmodel import FieldModel
 from fieldmend.field.online import Ahead, Now, State, ahead, judge, start
 from fieldmend.flags import Flag
 from fieldmend.grid import Array, Grid
-from fieldmend.live.witnesses import Witness
+from fieldmend.live.witnesses import Witness, unrest
 from fieldmend.recovery.judging import outside
 from fieldmend.recovery.skewed import Scale
 
@@ -60,12 +60,13 @@ class Follower:
     witnesses: Mapping[str, Witness] = field(default_factory=dict)
     nodes: tuple[str, ...] = ()
     _unrest: dict[str, float] = field(default_factory=dict)
+    _restless: dict[str, Array] = field(default_factory=dict)  # by node
     _bounds: dict[str, Scale] = field(default_factory=dict)
     _columns: Array = field(default_factory=lambda: np.zeros(0, np.intp))
 
     def replay(self, grid: Grid) -> None:
         """Begin anew, and follow the readings of past slots: after a start, or with a new model."""
-        self.states, self._unrest = {}, {}
+        self.states, self._unrest, self._restless = {}, {}, {}
         for row, time in enumerate(grid.times.tolist()):
             self.follow(
                 {name: X[row] for name, X in grid.values.items()}, grid.nodes, time, grid.slot
@@ -157,7 +158,8 @@ class Follower:
         for name, row in rows.items():
             witness = self.witnesses.get(name)
             if witness is not None:
-                gates[name] = witness.gates(rows.get(witness.other, np.full(len(row), np.nan)))
+                other = rows.get(witness.other, np.full(len(row), np.nan))
+                gates[name] = witness.gates(other, self._restless.get(name, np.ones(len(row))))
             self._step(name, before[name], gates.get(name))
             signed[name] = self.told[name].score * np.sign(row - self.told[name].expected)
         for name, row in rows.items():
@@ -167,11 +169,15 @@ class Follower:
             other = signed.get(witness.other, np.zeros(len(row)))
             which, alone = np.flatnonzero(doubted), doubted.copy()
             alone[which] = witness.left(signed[name], other, which) > gates[name][which]
-            self.odd[name] = doubted & (self.told[name].score > witness.alone)
+            calm = self._restless.get(name, np.ones(len(row)))
+            self.odd[name] = doubted & (self.told[name].score > calm * witness.alone)
             if (doubted & ~alone).any():
                 self._step(name, before[name], np.where(alone, gates[name], np.inf))
         for name, witness in self.witnesses.items():
-            if name in rows and witness.usual > 0.0:
+            if name not in rows:
+                continue
+            self._restless[name] = unrest(self._restless.get(name), self.told[name].score)
+            if witness.usual > 0.0:
                 self.told[name] = self._as_wide_as_needed(name, witness.usual)
 
     def _as_wide_as_needed(self, name: str, usual: float) -> Now:

@@ -4,6 +4,8 @@ When a slot is over, the first reading after a door was opened is as odd as a fa
 reading is alone: a place that grew warm grew dry as well, and so did its neighbours'. What a
 witness explains is taken off a reading's score, and the gate is what one reading in ten thousand
 of the replayed past has left. So who is worth hearing, and where the gate is, the past decides.
+Who was odd a moment ago is so again: where no other condition speaks, gates are higher while a node
+is restless, and lower at other times.
 """
 
 from __future__ import annotations
@@ -23,6 +25,9 @@ from fieldmend.grid import Array, Grid
 NEAR = 10  # nodes most like it
 SPEAK = 2  # of them: with the node itself they are three, which is an event
 ODD = 4.5  # scores from which on they speak
+LIKE = 0.5  # of its score: the other condition, or a node like it, so odd the same way, is enough
+RECENT = 6.0  # slots after which half of a node's unrest is forgotten
+MOST = 4.0  # score that counts for unrest: one false reading must not blind for long
 FAR = 2.0  # times the score: another condition that is off by more has a fault of its own
 SURE = 1.28  # standard errors: nine times in ten a gate is no less than it should be
 FEWEST = 2000  # readings of the past
@@ -33,43 +38,64 @@ class Witness:
     """One condition: who is heard for its readings, and the gates."""
 
     near: Array  # nodes × NEAR
-    alone: float  # gate where the other condition is not heard
+    alone: float  # gate of a calm node where the other condition is not heard
     gate: float  # where it is
     other: str = ""  # a condition of the same node; "": none
     side: float = 1.0  # ±1: whether it goes up, or down, with this one
     usual: float = np.nan  # the score that an interval's share of readings stays below
 
-    def gates(self, other: Array) -> Array:
-        """One for each node, by whether its other condition is heard."""
-        return np.where(np.isfinite(other), self.gate, self.alone)
+    def gates(self, other: Array, unrest: Array) -> Array:
+        """One for each node: by whether its other condition is heard, else by how calm it is."""
+        by_itself = np.maximum(GATE, unrest * self.alone)
+        return np.where(np.isfinite(other), self.gate, by_itself) if self.other else by_itself
 
     def left(self, score: Array, other: Array, nodes: Array) -> Array:
         """What nobody explains of some nodes' signed scores in a slot, without a sign."""
         own = _own(score[nodes], self.side * other[nodes])
-        return own / _beside(score, self.near[nodes])
+        return own / _beside(score[nodes], score[self.near[nodes]])
 
 
 def _left(score: Array, other: Array, near: Array) -> Array:
     """The same of all slots × nodes; `other` up where this condition is up."""
-    out: Array = _own(score, other) / _beside(score, near)
+    out: Array = _own(score, other) / _beside(score, score[:, near])
     return out
 
 
 def _own(score: Array, other: Array) -> Array:
-    """What the other condition leaves of a score."""
+    """What the other condition leaves of a score: nothing, where it is odd the same way."""
     score, other = np.nan_to_num(score), np.nan_to_num(other)
     size, rest = np.abs(score), score - other
     left = np.where(np.sign(rest) == np.sign(score), np.minimum(size, np.abs(rest)), 0.0)
+    left = np.where(other * np.sign(score) >= np.maximum(ODD, LIKE * size), 0.0, left)
     return np.where(np.abs(other) > FAR * size, size, left)
 
 
 def _beside(score: Array, near: Array) -> Array:
-    """1 where a reading is odd alone; more, the odder the nodes like it are."""
-    if near.shape[1] < SPEAK:
+    """1 where a reading is odd alone; more, the odder the nodes like it (last axis) are."""
+    if near.shape[-1] < SPEAK:
         return np.ones(1)
-    size = np.abs(np.nan_to_num(score))[..., near]
-    second = np.partition(size, near.shape[1] - SPEAK, axis=-1)[..., -SPEAK]
-    out: Array = np.maximum(1.0, second / ODD)
+    score, near = np.nan_to_num(score), np.nan_to_num(near)
+    second = np.partition(np.abs(near), near.shape[-1] - SPEAK, axis=-1)[..., -SPEAK]
+    along = (near * np.sign(score)[..., None]).max(axis=-1)
+    speaks = np.where(along >= LIKE * np.abs(score), np.maximum(second, along), second)
+    out: Array = np.maximum(1.0, speaks / ODD)
+    return out
+
+
+def unrest(before: Array | None, score: Array) -> Array:
+    """How restless each node is after a slot: 1, or more, from its scores of late."""
+    kept = 0.5 ** (1.0 / RECENT)
+    now = np.ones(len(score)) if before is None else before
+    new = np.minimum(np.abs(score), MOST) ** 2
+    square = np.where(np.isfinite(score), kept * now**2 + (1.0 - kept) * new, now**2)
+    return np.sqrt(np.maximum(square, 1.0))
+
+
+def _unrest(score: Array) -> Array:
+    """Before each slot, slots × nodes."""
+    out = np.ones(score.shape)
+    for t in range(1, len(score)):
+        out[t] = unrest(out[t - 1], score[t - 1])
     return out
 
 
@@ -85,8 +111,8 @@ def fit(model: FieldModel, grid: Grid) -> dict[str, Witness]:
     out = {}
     for name, mine in found.items():
         near, good = nearest(model[name]), mine.good
-        nothing = np.zeros(mine.score.shape)
-        alone = max(GATE, rare(_left(mine.score, nothing, near)[good], sure=SURE))
+        nothing, restless = np.zeros(mine.score.shape), _unrest(mine.score)
+        alone = rare((_left(mine.score, nothing, near) / restless)[good], sure=SURE)
         usual = float(np.quantile(np.abs(mine.score[good]), model[name].level))
         best = Witness(near, alone, alone, usual=usual)
         for other, its in found.items():
