@@ -1,7 +1,7 @@
 """A network that runs: simulated nodes, a broker if mosquitto is there, `fieldmend live`, its page.
 
-Thirty nodes send every two seconds; a slot is ten seconds long, so a day passes in a quarter of an
-hour. One node sticks, one drifts, one falls silent, some readings are false. Ends with Ctrl-C.
+Thirty nodes send every two seconds; a slot is ten seconds long, and the hour before is sent first.
+One node sticks, one drifts, one falls silent, some readings are false. Ends with Ctrl-C.
 """
 
 from __future__ import annotations
@@ -23,13 +23,14 @@ import numpy as np
 import fieldmend as fm
 from fieldmend.live.mosquitto import configuration
 
-NODES, FITTED, SLOT, EVERY = 30, 600, 10, 2  # slots; seconds
+NODES, FITTED, BEFORE, SLOT, EVERY = 30, 600, 360, 10, 2  # slots; seconds
+AT_ONCE = 60  # slots of the past in one POST
 LOCAL = "127.0.0.1"
 MOSQUITTO = shutil.which("mosquitto") or "/usr/sbin/mosquitto"
 FAULTS = {
-    "n04": ("sticks", 12),
-    "n11": ("drifts", 18),
-    "n17": ("falls silent", 24),
+    "n04": ("sticks", 2),
+    "n11": ("drifts", 4),
+    "n17": ("falls silent", 6),
 }  # what, and after how many slots
 
 
@@ -46,19 +47,18 @@ class Network:
         noise = self.rng.normal(0.0, 0.05, (FITTED, NODES))
         start = np.datetime64(round((begun - FITTED * SLOT) * 1e6), "us")
         return fm.Grid.of(
-            self.truth[:FITTED] + noise, nodes=self.names, condition="temperature", unit="degC",
+            self.truth[:FITTED] + noise, nodes=self.names, condition="temperature", unit="°C",
             start=str(start), slot_seconds=SLOT,
         )  # fmt: skip
 
-    def readings(self, begun: float, number: int) -> list[dict]:
-        now = time.time()
-        slot = FITTED + int((now - begun) / SLOT)
+    def readings(self, begun: float, number: int, now: float) -> list[dict]:
+        slot = FITTED + int((now - begun) // SLOT)
         out = []
         for k, name in enumerate(self.names):
             what, after = FAULTS.get(name, ("", 0))
             age = slot - FITTED - after
             value = self.truth[slot % len(self.truth), k] + self.rng.normal(0.0, 0.05)
-            if self.rng.random() < 0.25 or (what == "falls silent" and 0 <= age % 60 < 30):
+            if self.rng.random() < 0.25 or (what == "falls silent" and age >= 0 and age % 60 < 30):
                 continue
             if what == "sticks" and age >= 0:
                 value = self.truth[FITTED + after, k]
@@ -97,19 +97,24 @@ def sender(address: str, listen: str):
         client.connect(where.host, where.port)
         client.loop_start()
         return lambda rows: client.publish("site/gateway", json.dumps(rows), qos=1)
+    return lambda rows: post(rows, listen, 1)
 
-    def post(rows: list[dict]) -> None:
-        request = urllib.request.Request(
-            f"http://{listen}/v1/readings",
-            json.dumps(rows).encode(),
-            {"Content-Type": "application/json"},
-        )
+
+def post(rows: list[dict], listen: str, times: int) -> None:
+    """By HTTP, repeated until it is answered."""
+    request = urllib.request.Request(
+        f"http://{listen}/v1/readings",
+        json.dumps(rows).encode(),
+        {"Content-Type": "application/json"},
+    )
+    for again in range(times):
         try:
             urllib.request.urlopen(request, timeout=5).close()
+            return
         except (OSError, urllib.error.URLError) as error:
-            print(f"not sent: {error}", file=sys.stderr)
-
-    return post
+            if again + 1 == times:
+                print(f"not sent: {error}", file=sys.stderr)
+            time.sleep(0.5)
 
 
 def main() -> None:
@@ -134,10 +139,16 @@ def main() -> None:
             "--settle", "60s", "--listen", given.listen, *out,
         ])  # fmt: skip
         try:
-            time.sleep(3.0)
-            send, number, end = sender(address, given.listen), 0, time.time() + given.seconds
+            number, end = 0, time.time() + given.seconds
+            for first in range(-BEFORE, 0, AT_ONCE):
+                rows = []
+                for slot in range(first, first + AT_ONCE):
+                    rows += network.readings(begun, number, begun + slot * SLOT + 1)
+                    number += 1
+                post(rows, given.listen, 60)  # until live is there
+            send = sender(address, given.listen)
             while live.poll() is None and time.time() < end:
-                send(network.readings(begun, number))
+                send(network.readings(begun, number, time.time()))
                 number += 1
                 time.sleep(EVERY)
         except KeyboardInterrupt:

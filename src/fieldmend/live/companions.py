@@ -37,6 +37,7 @@ BEYOND = 2.0  # times the largest
 GROWN = 12  # readings over which it has come to that
 FEWEST = 6  # nodes
 AGREES = 0.5  # of its own distance that another condition is off by, each in its limits
+MANY = 0.125  # of the nodes (three at least) that are off with it: so many do not drift at once
 MOST_FALSE = 12  # companions in a slot that were not known before
 
 
@@ -75,13 +76,14 @@ class Implied:
         return out
 
     def common(self, off: Array, known: Mask) -> Array:
-        """1 where a node is off alone; more where three others, half as much or more, are too.
+        """1 where a node is off alone; more where many others, half as much or more, are too.
 
         A drift is one node's. Where many are off, days are new, and what is implied is not so.
         """
         ratio = np.where(known, 0.0, np.abs(off) / self.limit)
-        first = np.sort(ratio)[::-1][:4]
-        others = np.where(ratio >= first[2], first[3], first[2])
+        many = max(3, int(MANY * len(ratio)))
+        first = np.sort(ratio)[::-1]
+        others = np.where(ratio >= first[many - 1], first[many], first[many - 1])
         out: Array = np.maximum(1.0, 2.0 * others)
         return out
 
