@@ -313,7 +313,7 @@ def test_blending_passes_from_one_window_to_the_next():
 
 @pytest.fixture(scope="module")
 def long():
-    return network(4000, 30, seed=0)
+    return network(2200, 30, seed=0)
 
 
 @pytest.fixture
@@ -326,17 +326,17 @@ def test_windows_give_what_one_solve_gives(long, monkeypatch):
     monkeypatch.setattr(windows, "WINDOW", 30 * 1200)
     rec = fm.recover(Grid.of(long.readings), method="ls", holdout=False)
     parts = rec["value"]
-    assert "solved in 4 windows" in rec.summary()["notes"][-1]
+    assert "solved in 2 windows" in rec.summary()["notes"][-1]
     middle = np.nanmedian(long.readings, axis=0)
     scale = 1.4826 * np.nanmedian(np.abs(long.readings - middle), axis=0)
     apart = (parts.estimate - whole.estimate) / scale
-    # Measured on seeds 0 to 2: 0.023 to 0.029 of a node's scale, half of the noise; flags 2 %.
+    # Measured on seeds 0 to 2 of 4,000 slots: 0.023 to 0.029 of a node's scale, half of the noise; flags 2 %.
     assert np.sqrt((apart**2).mean()) < 0.04
     assert np.count_nonzero(parts.flag != whole.flag) < 0.04 * np.count_nonzero(whole.flag == 3)
     truth = long.truth
     assert fm.metrics.nse(parts.estimate, truth) < 1.5 * fm.metrics.nse(whole.estimate, truth)
     # A join is no larger a step than the field's own.
-    for window in windows.windows(4000, 30)[1:]:
+    for window in windows.windows(2200, 30)[1:]:
         band = slice(window.first - window.fade - 1, window.first + window.fade + 1)
         step, usual = (
             np.abs(np.diff(e[band], axis=0)).max(axis=0) for e in (parts.estimate, whole.estimate)
@@ -347,7 +347,7 @@ def test_windows_give_what_one_solve_gives(long, monkeypatch):
 def test_a_node_silent_in_a_window_keeps_its_level(long, short_windows):
     X = long.readings.copy()
     X[:, 4] += 40.0
-    X[:2500, 4] = np.nan
+    X[:1400, 4] = np.nan
     one = fm.recover(Grid.of(X), method="ls", holdout=False, extrapolate=True)["value"]
     off = one.estimate[:1000, 4] - long.truth[:1000, 4] - 40.0
     assert abs(np.median(off)) < 4.0

@@ -58,15 +58,22 @@ class Cell:
 @lru_cache
 def code_version(experiment: str = "") -> str:
     """A hash of the source that computes: the core and the experiment's own file."""
+    found = _core_version().copy()
+    for name in filter(None, (experiment, *SHARED)):
+        source = Path(__file__).with_name(f"{name}.py").read_text(encoding="utf-8")
+        found.update(computing(source, without=PLANNING).encode())
+    return found.hexdigest()[:16]
+
+
+@lru_cache
+def _core_version() -> hashlib._Hash:
+    """What all experiments share, looked at once."""
     root = Path(__file__).parents[1]
     found = hashlib.sha256()
     for path in (root / name for name in COMPUTING):
         for file in sorted(path.rglob("*.py")) if path.is_dir() else [path]:
             found.update(computing(file.read_text(encoding="utf-8")).encode())
-    for name in filter(None, (experiment, *SHARED)):
-        source = Path(__file__).with_name(f"{name}.py").read_text(encoding="utf-8")
-        found.update(computing(source, without=PLANNING).encode())
-    return found.hexdigest()[:16]
+    return found
 
 
 def computing(source: str, without: frozenset[str] = frozenset()) -> str:
