@@ -37,11 +37,12 @@ $(STAMP): $(PACKAGE)
 demo: $(PACKAGE)  ## a simulated network, recovered; its report opens
 	$(BIN)/fieldmend demo
 
-# One process a core, a file of tests to each: what a file sets up, it sets up once.
+# A file of tests to each process: what a file sets up, it sets up once. One process more than there
+# are cores: tests of brokers, servers and killed commands mostly wait.
 test: lint  ## lint, then all tests but the long ones (PYTEST='-k prox' to choose)
 	@$(MAKE) --no-print-directory broker || echo "no mosquitto: the tests of live with a broker are skipped"
 	@$(MAKE) --no-print-directory browser || echo "no Chromium: the report's browser tests are skipped"
-	$(BIN)/python -m pytest -n auto --dist loadfile $(PYTEST)
+	$(BIN)/python -m pytest -n $$(($$($(PYTHON) -c 'import os; print(os.cpu_count())') + 1)) --dist loadfile $(PYTEST)
 
 coverage: setup  ## the same tests, with the lines and branches they miss
 	$(BIN)/python -m pytest --cov $(PYTEST)

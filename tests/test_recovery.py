@@ -330,7 +330,8 @@ def test_windows_give_what_one_solve_gives(long, monkeypatch):
     middle = np.nanmedian(long.readings, axis=0)
     scale = 1.4826 * np.nanmedian(np.abs(long.readings - middle), axis=0)
     apart = (parts.estimate - whole.estimate) / scale
-    # Measured on seeds 0 to 2 of 4,000 slots: 0.023 to 0.029 of a node's scale, half of the noise; flags 2 %.
+    # Measured on seeds 0 to 2 of 4,000 slots: 0.023 to 0.029 of a node's scale, half of the
+    # noise; flags 2 %.
     assert np.sqrt((apart**2).mean()) < 0.04
     assert np.count_nonzero(parts.flag != whole.flag) < 0.04 * np.count_nonzero(whole.flag == 3)
     truth = long.truth
