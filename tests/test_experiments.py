@@ -416,7 +416,7 @@ def test_a_run_goes_on_after_a_kill(tmp_path, how):
 
 @pytest.fixture(scope="module")
 def tiny(tmp_path_factory):
-    """A quick run on simulated look-alikes, cut smaller still: one of two conditions, two of one."""
+    """A quick run on simulated look-alikes, cut smaller: one of two conditions, two of one."""
     patch = pytest.MonkeyPatch()
     first, *others = data.load(None)
     fewer = [dataclasses.replace(first, matrices=first.matrices[:2])]
