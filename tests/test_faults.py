@@ -740,8 +740,8 @@ def test_what_really_happens_is_not_called_false(kind, most):
 
 def went(same, size=1.0, other=1.0, back=0.0):
     ones = np.ones(len(same))
-    given = (ones * np.asarray(array, dtype=float) for array in (same, size, back))
-    return excursions.Went(*given, lambda: other * ones)
+    same, size, back = (ones * np.asarray(array, dtype=float) for array in (same, size, back))
+    return excursions.Went(size, back, lambda: same, lambda: other * ones)
 
 
 def test_witnesses_are_as_many_as_chance_hardly_makes():

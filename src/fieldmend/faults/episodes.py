@@ -15,6 +15,7 @@ from fieldmend.faults.explain import explain, explain_event, explain_local
 from fieldmend.faults.kind import Kind
 from fieldmend.faults.labels import Context, Episode
 from fieldmend.faults.neighbours import Panel, battery, battery_low, panel
+from fieldmend.faults.packets import Packets
 from fieldmend.faults.stretches import (
     MAD,
     Array,
@@ -23,7 +24,6 @@ from fieldmend.faults.stretches import (
     joined,
     middle,
     node_medians,
-    rare,
     stretches,
 )
 from fieldmend.faults.together import Local, Move, common_moves, gathered
@@ -34,8 +34,6 @@ LASTING_GAP, SHORT_GAP = 15, 1
 SPIKE, BURST = 2, 30
 # A stretch is called dead if it reaches the node's last reading and ends this many spreads off.
 DEAD = 8.0
-# Another condition's jump makes a packet of a spike if it is this rare, in decades beyond 1 %.
-PACKET = 2.0
 
 
 @dataclass(frozen=True)
@@ -112,8 +110,9 @@ def classify(
     seen = panel(values, flagged, context)
     read = _as_read(values, context, int(power))
     allowed = reach(read, flagged, seen)
+    packets = Packets(context)
     found = [
-        _episode(stretch, seen, context, allowed, 2.0**power)
+        _episode(stretch, seen, packets, context, allowed=allowed, unit=2.0**power)
         for stretch in _all(read, residual / spread, flagged, lasting)
     ]
     found.sort(key=lambda episode: (episode.node, episode.start))
@@ -200,9 +199,9 @@ def _long_runs(marks: Mask) -> Mask:
     return out
 
 
-def _kind(stretch: Stretch, seen: Panel, context: Context) -> Kind:
+def _kind(stretch: Stretch, seen: Panel, packets: Packets, context: Context) -> Kind:
     if stretch.at.size <= SPIKE:
-        return Kind.PACKET if _packet(stretch, context) else Kind.SPIKE
+        return Kind.PACKET if packets.off(stretch.node, int(stretch.at[0])) else Kind.SPIKE
     if not stretch.lasting:
         return Kind.BURST
     if _dead(stretch, seen, context):
@@ -251,24 +250,16 @@ def _noisy(stretch: Stretch) -> bool:
     return turning > 0.5 and float(np.median(np.abs(step))) > 2 * stretch.step
 
 
-def _packet(stretch: Stretch, context: Context) -> bool:
-    """Whether another condition of the same node leaves its neighbours in time by a rare jump."""
-    for name, array in context.companions.items():
-        column = np.asarray(array, dtype=np.float64)[:, stretch.node]
-        at = np.flatnonzero(~np.isnan(column))
-        place = int(np.searchsorted(at, stretch.at[0]))
-        if name == context.condition or place == at.size or at[place] != stretch.at[0]:
-            continue
-        around = np.median(column[at[max(place - 5, 0) : place + 6]])
-        if abs(column[at[place]] - around) > rare(np.diff(column[at]), PACKET):
-            return True
-    return False
-
-
 def _episode(
-    stretch: Stretch, seen: Panel, context: Context, allowed: Reach, unit: float
+    stretch: Stretch,
+    seen: Panel,
+    packets: Packets,
+    context: Context,
+    *,
+    allowed: Reach,
+    unit: float,
 ) -> Episode:
-    kind = _kind(stretch, seen, context)
+    kind = _kind(stretch, seen, packets, context)
     severity = middle(np.abs(stretch.deviation))
     return Episode(
         node=stretch.node,

@@ -55,25 +55,30 @@ class Went:
     """Of each companion: the share of other stretches in which it went as far, and how far.
 
     `same` to the node's side, `other` to the other; `size` and `back` the same ways as parts of the
-    node's own, each in its own spread. Most departures have no witness, and nobody asks of them who
-    went the other way: that is found when it is asked for.
+    node's own, each in its own spread. Of most departures nobody went far enough to be a witness,
+    and of most of the others nobody asks who went the other way: shares are found when they are
+    asked for.
     """
 
     def __init__(
-        self, same: Array, size: Array, back: Array, other: Callable[[], Array] | None = None
+        self,
+        size: Array,
+        back: Array,
+        same: Callable[[], Array] | None = None,
+        other: Callable[[], Array] | None = None,
     ) -> None:
-        self.same, self.size, self.back = same, size, back
-        self._other = other
+        self.size, self.back = size, back
+        self._same, self._other = same, other
 
-    @classmethod
-    def unknown(cls, count: int) -> Went:
-        """Nobody can say what is usual."""
-        return cls(np.ones(count), np.ones(count), np.ones(count))
+    @cached_property
+    def same(self) -> Array:
+        """Share of stretches in which each went as far to the node's side."""
+        return np.ones(len(self.size)) if self._same is None else self._same()
 
     @cached_property
     def other(self) -> Array:
         """Share of stretches in which each went as far to the other side."""
-        return np.ones(len(self.same)) if self._other is None else self._other()
+        return np.ones(len(self.size)) if self._other is None else self._other()
 
 
 @dataclass
@@ -96,10 +101,14 @@ class Course:
 
     def __init__(self, values: Array, *, alone: bool, either: bool = False) -> None:
         self.values, self.alone, self.either = values, alone, either
-        spread = node_medians(np.abs(values - node_medians(values)))
-        self.spread = np.where(spread > 0, spread, 1.0)
         self._steps: dict[int, Array] = {}
         self._usual: dict[Shape, _Usual] = {}
+
+    @cached_property
+    def spread(self) -> Array:
+        """Of each column, positive."""
+        spread = node_medians(np.abs(self.values - node_medians(self.values)))
+        return np.where(spread > 0, spread, 1.0)
 
     def __call__(
         self, start: int, stop: int, node: int, near: Array, side: int | None = None
@@ -115,23 +124,23 @@ class Course:
         first = start // shape.step - shape.lag
         columns = np.append(near, node)
         out = [o[0] for o in self._out(shape, np.array([first]), columns)]
-        places, *usual = self._everywhere(shape, columns)
         if side is None:
             side = int(out[1][-1] > out[0][-1])
-        far = np.abs(places - first) > shape.centre
-        far &= ~(usual[side][:, -1] > 0.5 * abs(out[side][-1]))
-        whole = np.count_nonzero(far) / max(len(places), 1) * self._stretches(shape)
-        if whole < FEWEST:  # too long for anybody to say what is usual
-            return Went.unknown(near.size)
         own = max(out[side][-1] / self.spread[node], 1e-300)
         both = side, 1 - side
         with np.errstate(over="ignore", invalid="ignore"):
             size, back = (np.nan_to_num(out[s][:-1] / self.spread[near] / own) for s in both)
 
         def share(s: int) -> Array:
+            places, *usual = self._everywhere(shape, columns)
+            far = np.abs(places - first) > shape.centre
+            far &= ~(usual[side][:, -1] > 0.5 * abs(out[side][-1]))
+            whole = np.count_nonzero(far) / max(len(places), 1) * self._stretches(shape)
+            if whole < FEWEST:  # too long for anybody to say what is usual
+                return np.ones(near.size)
             return self._shares(out[s][:-1], usual[s][far][:, :-1], whole)
 
-        return Went(share(side), size, back, lambda: share(1 - side))
+        return Went(size, back, lambda: share(side), lambda: share(1 - side))
 
     def _shares(self, mine: Array, usual: Array, whole: float) -> Array:
         """Share of usual excursions that are as large, each node in its own measure."""

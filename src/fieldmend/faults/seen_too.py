@@ -8,6 +8,8 @@ any other stretch of its record. How far that is does not matter: an event is se
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import groupby
+from operator import itemgetter
 from typing import Any
 
 import numpy as np
@@ -193,14 +195,20 @@ def by_conditions(values: Array, flagged: Mask, context: Context, mute: Mask) ->
     out = np.zeros(flagged.shape, dtype=np.bool_)
     asked = flagged & ~mute
     others = [
-        _relative(np.asarray(part, dtype=np.float64))
+        part
         for name, part in context.companions.items()
         if np.shape(part) == values.shape and not any(word in name.lower() for word in BATTERY)
     ]
-    if not others or not asked.any():
+    long = [
+        (n, a, b)
+        for n, a, b in (_stretches(values, asked, mute) if others else ())
+        if np.count_nonzero(asked[a:b, n]) > SPIKE
+    ]
+    if not long:
         return out
+    others = [_relative(np.asarray(part, dtype=np.float64)) for part in others]
     own = _relative(np.where(mute, np.nan, values))
-    for n in np.flatnonzero(asked.any(axis=0)):
+    for n, its in groupby(long, key=itemgetter(0)):
         columns = np.column_stack([own[:, n], *(part[:, n] for part in others)])
         quiet = np.where(flagged[:, [n]], np.nan, columns)
         # Not their levels: warm air is dry, by two sensors. Their smallest moves.
@@ -209,10 +217,9 @@ def by_conditions(values: Array, flagged: Mask, context: Context, mute: Mask) ->
             continue
         course = Course(columns[:, [True, *~alike]], alone=True, either=True)
         theirs = np.arange(1, course.values.shape[1])
-        for node, a, b in _stretches(values[:, [n]], asked[:, [n]], mute[:, [n]]):
-            if np.count_nonzero(asked[a:b, n]) > SPIKE:
-                share = course(*_top(columns[:, 0], a, b), node, theirs).same.min()
-                out[a:b, n] = asked[a:b, n] & (bdtrc(0, theirs.size, share) <= CHANCE)
+        for _, a, b in its:
+            share = course(*_top(columns[:, 0], a, b), 0, theirs).same.min()
+            out[a:b, n] = asked[a:b, n] & (bdtrc(0, theirs.size, share) <= CHANCE)
     return out
 
 
@@ -249,7 +256,9 @@ def by_chance(went: Went) -> float:
     the way and does so rarely: a false node moves what the others imply for each other a little,
     and all at once. At most a third as many may go the other way.
     """
-    witness = (went.size >= COMPARABLE) & (went.same <= RARE)
+    witness = went.size >= COMPARABLE
+    if witness.any():
+        witness &= went.same <= RARE
     if not witness.any():
         return 1.0
     share = np.sort(went.same[witness])
