@@ -234,12 +234,9 @@ def main(wanted: list[str]) -> None:
     if stored.exists() and wanted:
         with stored.open(newline="") as file:
             rows = {(row["network"], row["asked"]): dict(row) for row in csv.DictReader(file)}
-    order = []
-    for make in NETWORKS:
-        network = make()
-        if network is None:
-            continue
-        order += [(network.name, str(error)) for error in network.errors]
+    networks = [network for network in (make() for make in NETWORKS) if network is not None]
+    order = [(network.name, str(error)) for network in networks for error in network.errors]
+    for network in networks:
         if words and not any(word in network.name for word in words):
             continue
         for row in rows_of(network, errors or network.errors):
