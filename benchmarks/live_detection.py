@@ -110,12 +110,12 @@ def main() -> None:
 
         PARTS[part](grid, model, Companions.fit(past, model), say)
         before = json.loads(kept.read_text()) if kept.exists() else {}
-        found = {**before, part: "\n".join(lines)}
+        found = {**before, part: f"\n{given.slots} slots from 7 March on:\n" + "\n".join(lines)}
         kept.write_text(json.dumps(found, indent=1) + "\n")
     head = (
-        "# Live: detection\n\nIntelLab, 51 nodes, slots of 5 min; model of 4-6 March, "
-        f"{given.slots} slots from 7 March on (`python benchmarks/live_detection.py`). Humidity is "
-        "fed beside the temperature where nothing was changed; the others are of temperature alone."
+        "# Live: detection\n\nIntelLab, 51 nodes, slots of 5 min; model of 4-6 March "
+        "(`python benchmarks/live_detection.py`). Humidity is fed beside the temperature where "
+        "nothing was changed; the others are of temperature alone."
     )
     RESULTS.write_text("\n".join([head, *(found[one] for one in PARTS if one in found)]) + "\n")
 

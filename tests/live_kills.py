@@ -280,7 +280,7 @@ def kills_of_broker(folder, grid, model, *, slots, kills, patience=120.0) -> Fou
         found.acknowledged = acknowledged_once
         stored = -1
         while stored != (stored := live.counts()["readings"]["stored"]):
-            time.sleep(3.0)
+            time.sleep(1.0)  # what was sent last has come: little is on the way
         found.stored, found.gaps = stored, live.counts()["sequence_gaps"]
     found.seconds = time.monotonic() - begun
     return found

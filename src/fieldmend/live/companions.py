@@ -37,7 +37,7 @@ BEYOND = 2.0  # times the largest
 GROWN = 12  # readings over which it has come to that
 FEWEST = 6  # nodes
 AGREES = 0.5  # of its own distance that another condition is off by, each in its limits
-MANY = 0.125  # of the nodes (three at least) that are off with it: so many do not drift at once
+MANY = 0.08  # of the nodes (three at least) that are off with it: so many do not drift at once
 MOST_FALSE = 12  # companions in a slot that were not known before
 
 

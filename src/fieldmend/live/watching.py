@@ -6,12 +6,12 @@ import numpy as np
 
 from fieldmend.faults import Episode
 from fieldmend.flags import BAD
-from fieldmend.grid import Array, stamp
+from fieldmend.grid import Array
 from fieldmend.live.episodes import KINDS, NETWORK, Sighting, some_names
 from fieldmend.live.following import Follower, Said
 from fieldmend.live.settling import Settled
 from fieldmend.live.silences import Silences
-from fieldmend.text import count, slot_length
+from fieldmend.text import count, moment, slot_length
 
 EVENT = 3  # nodes that are unlike what is expected, in two slots in a row
 PRESENT = 2  # readings at most since a lasting fault was last seen: it is still there
@@ -22,7 +22,7 @@ def silent(silences: Silences, slot: int, time: int) -> list[Sighting]:
     if silences.network():
         usual = round(float(np.median(silences.recent)))
         begun = time - (silences.low - 1) * slot
-        text = f"far fewer than the usual {usual} nodes are heard since {stamp(begun)}"
+        text = f"far fewer than the usual {usual} nodes are heard since {_said(begun)}"
         return [Sighting("silent", NETWORK, 0, "silent", begun, text, nodes=usual)]
     out = []
     for k in np.flatnonzero(silences.silent()).tolist():
@@ -35,10 +35,15 @@ def silent(silences: Silences, slot: int, time: int) -> list[Sighting]:
         )
         out.append(
             Sighting(
-                "silent", k + 1, 0, "silent", begun, f"not heard since {stamp(begun)}; {habit}"
+                "silent", k + 1, 0, "silent", begun, f"not heard since {_said(begun)}; {habit}"
             )
         )
     return out
+
+
+def _said(when: int) -> str:
+    """A time in a sentence; sentences are read in any zone."""
+    return f"{moment(when, year=False)} UTC"
 
 
 def lasting(settled: Settled, conditions: dict[str, int]) -> list[Sighting]:
