@@ -283,3 +283,16 @@ def test_at_once_as_when_settled_nothing_is_estimated_that_cannot_be():
     for edge in (said["temperature"].lower, said["temperature"].upper):
         assert ((edge >= 18.0) & (edge <= 18.5)).all()
     np.testing.assert_array_equal(said["temperature"].observed, y)
+
+
+def test_a_shower_is_not_flagged_at_once():
+    grid, row = record(), FITTED
+    y = grid.values["temperature"][row].copy()
+    y[4] += 50.0
+    flags = []
+    for quantity in (None, {"low": 0.0, "spikes": 0.0}):
+        part = replace(model()["temperature"], quantity=quantity)
+        follower = Follower(replace(model(), conditions={"temperature": part}))
+        said = follower.follow({"temperature": y}, grid.nodes, int(grid.times[row]), grid.slot)
+        flags.append(said["temperature"].flag[4])
+    assert flags == [Flag.SUSPECT, Flag.PASS]

@@ -119,6 +119,9 @@ class Companions:
         parts = {}
         if blocks >= 2:
             for name, X in grid.values.items():
+                if model is not None and name in model.conditions:
+                    if not witnesses.judged(model[name].quantity):
+                        continue
                 found = _fitted(np.asarray(X, np.float64), int(blocks))
                 if found is not None:
                     parts[name] = found

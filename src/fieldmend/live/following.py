@@ -12,7 +12,7 @@ from fieldmend.field.fieldmodel import FieldModel
 from fieldmend.field.online import Ahead, Now, State, ahead, judge, start
 from fieldmend.flags import Flag
 from fieldmend.grid import Array, Grid
-from fieldmend.live.witnesses import Witness, unrest
+from fieldmend.live.witnesses import Witness, judged, unrest
 from fieldmend.recovery.judging import outside
 from fieldmend.recovery.skewed import Scale
 
@@ -126,6 +126,10 @@ class Follower:
             )
         return Said(y, estimate, lower, upper, flag)
 
+    def _spikes(self, name: str) -> bool:
+        """Whether single readings of it can be told to be false at all."""
+        return self.model is None or judged(self.model[name].quantity)
+
     def _within(self, name: str) -> Scale:
         """What it can be: no concentration below zero, no humidity above 100 %."""
         if name not in self._bounds:
@@ -160,6 +164,8 @@ class Follower:
             if witness is not None:
                 other = rows.get(witness.other, np.full(len(row), np.nan))
                 gates[name] = witness.gates(other, self._restless.get(name, np.ones(len(row))))
+            if not self._spikes(name):  # a shower is as odd as a false reading, and true
+                gates[name] = np.full(len(row), np.inf)
             self._step(name, before[name], gates.get(name))
             signed[name] = self.told[name].score * np.sign(row - self.told[name].expected)
         for name, row in rows.items():

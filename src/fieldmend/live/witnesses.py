@@ -147,6 +147,11 @@ def nearest(part: FittedField) -> Array:
     return out
 
 
+def judged(quantity: Mapping[str, object] | None) -> bool:
+    """Whether readings of what a model follows can be told to be false: rain's cannot."""
+    return (quantity or {}).get("spikes", 1.0) != 0.0
+
+
 def matched(model: FieldModel, grid: Grid) -> Grid:
     """The model's conditions and nodes of a grid."""
     mine = {name: X for name, X in grid.values.items() if name in model.conditions}

@@ -66,7 +66,8 @@ def _bounds(one: Recovered) -> dict[str, float] | None:
         return None
     scale = Scale.of(one.quantity, one.observed)
     ends = {"low": scale.low, "high": scale.high, "least": scale.least}
-    return {name: float(end) for name, end in ends.items() if np.isfinite(end)}
+    out = {name: float(end) for name, end in ends.items() if np.isfinite(end)}
+    return out if one.quantity.tests.spikes else {**out, "spikes": 0.0}
 
 
 @dataclass(frozen=True)
