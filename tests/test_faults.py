@@ -20,7 +20,7 @@ from fieldmend.faults import (
     seen_too,
     stretches,
 )
-from fieldmend.faults.events import keeps_its_distance
+from fieldmend.faults.events import keeps_its_distance, recurrent
 from fieldmend.faults.gross import saturated
 from fieldmend.quantities import Kind, Quantity, identify
 
@@ -290,8 +290,45 @@ def test_an_event_of_neighbours_is_mostly_spared():
         spared += not faults.persistent(X, context(X, places=places))[:, near].any()
     assert spared >= 8  # the other two are flagged: four nodes can pass for four faults
     alone = readings(nodes=40)
-    alone[300:420, 9] += swell
+    alone[300:420, 9] += 5.0
     assert faults.persistent(alone, context(alone, places=places))[:, 9].any()
+
+
+def test_what_stands_beside_a_stuck_stretch_is_an_episode_of_its_own_and_not_certain():
+    X = readings()
+    X[280:300, 3] += 3.0  # true or not: it moves
+    X[300:420, 3] = X[299, 3]
+    suspect = np.zeros(X.shape, dtype=bool)
+    suspect[280:420, 3] = True
+    episodes = faults.classify(X, np.zeros_like(X), suspect, context(X), suspect)
+    kinds = [(e.start, e.stop, str(e.kind), e.certain) for e in of(episodes, 3)]
+    assert kinds[1] == (299, 420, "stuck", True)
+    assert kinds[0][:2] == (280, 299)
+    assert not kinds[0][3]
+
+
+def test_a_node_is_not_noisy_because_it_was_dead_for_the_rest_of_the_record():
+    X = readings()
+    X[330:, 3] = -999.0
+    assert not faults.persistent(X, context(X))[:300, 3].any()
+
+
+def test_a_fault_that_has_hours_is_no_habit_by_lasting_for_three_of_nine_days():
+    away = np.zeros((9 * 24, 1))
+    for day in (4, 5, 6):
+        away[24 * day + 8 : 24 * day + 16] = 5.0
+    found = away > 0
+    hourly = faults.Context(slot=HOUR)
+    assert not recurrent(found, away, hourly).any()
+    away[24 * 8 + 8 : 24 * 8 + 16] = 5.0
+    assert recurrent(found, away, hourly)[found].all()
+
+
+def test_what_goes_away_by_and_by_is_no_fault_and_what_jumps_back_is_one():
+    for way_back, false in ((np.linspace(5, 0, 30), False), (np.full(30, 5.0), True)):
+        X = readings(nodes=40)
+        X[300:350, 9] += np.concatenate([np.full(20, 5.0), way_back])
+        assert faults.persistent(X, context(X))[300:320, 9].any() == false
 
 
 def test_a_sunlit_node_is_spared():

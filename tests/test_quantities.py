@@ -187,6 +187,23 @@ def test_what_a_hundredth_of_the_readings_does_is_not_impossible():
     assert identify("air_temp", "°C", hot).possible[1] >= 75
 
 
+def test_one_node_that_failed_does_not_say_what_is_possible():
+    rain = np.where(np.random.default_rng(1).random((400, 12)) < 0.1, 2.0, 0.0)
+    rain[250:, 3] = -999.0  # three in a hundred of all readings
+    assert -1 < identify("rain_mm", "", rain).possible[0] <= 0
+    damp = np.random.default_rng(2).uniform(60, 100, (400, 12))
+    damp[250:, 3] *= 10
+    found = identify("humidity", "%", damp)
+    assert found.possible[1] <= 105
+    assert found.high == pytest.approx(100, abs=1)
+
+
+def test_a_tide_may_turn_at_one_gauge():
+    flow = np.random.default_rng(3).gamma(2, 3, (400, 12))
+    flow[200:, 0] *= -1
+    assert identify("flow", "m³/s", flow).possible[0] < np.quantile(flow[:, 0], 0.05)
+
+
 def test_periods():
     assert identify("dd", "", DIRECTION).period == 360
     assert identify("wind_dir", "rad", np.deg2rad(DIRECTION)).period == pytest.approx(2 * np.pi)

@@ -134,6 +134,13 @@ def test_at_rest_only_with_the_others():
     assert not rest[light.max(axis=1) > 300].any()
 
 
+def test_where_one_node_alone_ever_is_no_bound_is():
+    watts = np.maximum(np.sin(np.arange(96) / 12), 0)[:, None] * np.full((1, 12), 800.0)
+    watts[50:, 0] = -300.0
+    quantity = fm.quantities.Quantity(fm.quantities.Kind.POSITIVE, low=-300.0)
+    assert not at_rest(watts, quantity)[50:, 0].any()
+
+
 # --- rain -----------------------------------------------------------------------------------------
 
 

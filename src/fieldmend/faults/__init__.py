@@ -3,6 +3,7 @@
 Arrays are slots × nodes, NaN = not observed. See `docs/faults.md` for what each test asks.
 """
 
+from fieldmend.faults.agreed import agreed
 from fieldmend.faults.daily import daily
 from fieldmend.faults.episodes import classify, confidence, kinds
 from fieldmend.faults.jumping import jumping
@@ -17,6 +18,7 @@ __all__ = [
     "Episode",
     "Kind",
     "Search",
+    "agreed",
     "classify",
     "confidence",
     "daily",

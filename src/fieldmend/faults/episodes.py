@@ -34,6 +34,8 @@ LASTING_GAP, SHORT_GAP = 15, 1
 SPIKE, BURST = 2, 30
 # A stretch is called dead if it reaches the node's last reading and ends this many spreads off.
 DEAD = 8.0
+# A stretch of which so much is one value is stuck.
+STILL = 0.8
 
 
 @dataclass(frozen=True)
@@ -170,7 +172,7 @@ def _all(values: Array, z: Array, flagged: Mask, lasting: Mask) -> Iterator[Stre
         long = joined(lasts_here, LASTING_GAP)
         short = joined(flagged[at, n] & ~long, SHORT_GAP) & ~long
         for marks, lasts in ((long, True), (short, False)):
-            for a, b in zip(*stretches(marks), strict=True):
+            for a, b in _parted(readings, marks):
                 yield Stretch(
                     node=int(n),
                     at=at[a:b],
@@ -181,6 +183,24 @@ def _all(values: Array, z: Array, flagged: Mask, lasting: Mask) -> Iterator[Stre
                     lasting=lasts,
                     step=step,
                 )
+
+
+def _parted(readings: Array, marks: Mask) -> Iterator[tuple[int, int]]:
+    """First and one past the last of each run of marks; where one mostly stands still, that apart.
+
+    What is beside a stuck stretch was not stuck, and may have been true.
+    """
+    for a, b in zip(*stretches(marks), strict=True):
+        runs = history.repeats(readings[a:b])
+        longest = int(np.argmax(runs.length))
+        length, first = int(runs.length[longest]), int(a + runs.start[longest])
+        to_end = b >= marks.size - max(1, (b - a) // 20)  # a node that dies comes to rest
+        if to_end or length < max(STILL * (b - a), history.SHORTEST_STUCK):
+            yield int(a), int(b)
+            continue
+        for c, d in ((int(a), first), (first, first + length), (first + length, int(b))):
+            if d > c:
+                yield c, d
 
 
 def _longer(marks: Mask, most: int) -> Mask:
@@ -206,7 +226,7 @@ def _kind(stretch: Stretch, seen: Panel, packets: Packets, context: Context) -> 
         return Kind.BURST
     if _dead(stretch, seen, context):
         return Kind.DEAD
-    if history.repeats(stretch.readings).length.max() >= 0.8 * stretch.at.size:
+    if history.repeats(stretch.readings).length.max() >= STILL * stretch.at.size:
         return Kind.STUCK
     if _noisy(stretch):
         return Kind.NOISY if stretch.at.size > BURST else Kind.BURST

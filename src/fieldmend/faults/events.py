@@ -25,8 +25,10 @@ NEIGHBOURS = 2
 WITNESSES = 6
 # ... a distance from them that the node has more often than so is none.
 OFTEN = 0.05
-# Microseconds; and on how many other days a departure of half the size makes it a habit.
-DAY, HABIT = 86_400_000_000, 2
+# Microseconds; and on how many other days a departure of half the size makes it a habit: a third
+# of them, within these. A fault of a place that is dark at night has hours too, for as long as it
+# lasts.
+DAY, HABIT = 86_400_000_000, (2, 3)
 
 
 def shared(found: Mask, deviation: Array, off: Mask) -> Mask:
@@ -95,15 +97,16 @@ def on_low_battery(found: Mask, context: Context) -> Mask:
 def recurrent(found: Mask, deviation: Array, context: Context) -> Mask:
     """Stretches of `found` that come back at the same hours: the place, not the sensor.
 
-    A stretch is a habit if at its hours of two other days (one, in a record of less than three)
-    the node deviates to the same side by half as much. Asked of stretches of up to 18 hours.
+    A stretch is a habit if at its hours of a third of the other days (two at least, three at most;
+    one, in a record of less than three) the node deviates to the same side by half as much. Asked
+    of stretches of up to 18 hours.
     """
     out = np.zeros(found.shape, dtype=np.bool_)
     day = round(DAY / context.slot) if context.slot > 0 else 0
     if day < 4:
         return out
     slots = found.shape[0]
-    needed = HABIT if slots >= 3 * day else 1
+    needed = int(np.clip(-(-(slots // day - 1) // 3), *HABIT)) if slots >= 3 * day else 1
     shifts = np.arange(-(slots // day), slots // day + 1) * day
     for n in np.flatnonzero(found.any(axis=0)):
         for a, b in zip(*stretches(_bridged(found[:, n], deviation[:, n])), strict=True):

@@ -60,11 +60,11 @@ def jumping(X: Any, flagged: Mask) -> Mask:
         for a, b in zip(*stretches(flagged[at, n]), strict=True):
             if 0 < a and b < at.size:
                 ends = min(jumps[a - 1], jumps[b - 1])
-                out[at[a:b], n] = ends > usual and not _settles(readings[a - 1 : b + 1])
+                out[at[a:b], n] = ends > usual and not settles(readings[a - 1 : b + 1])
     return out
 
 
-def _settles(part: Array) -> bool:
+def settles(part: Array) -> bool:
     """Whether readings, with one before and one after, come back by small steps."""
     if part.size < SHORTEST + 2:
         return False

@@ -25,6 +25,7 @@ from fieldmend.faults.implied import Implied, implied
 from fieldmend.faults.labels import Context
 from fieldmend.faults.levels import shifted
 from fieldmend.faults.seen_too import by_conditions, seen_too
+from fieldmend.faults.settling import settled
 from fieldmend.faults.stretches import (
     MAD,
     Array,
@@ -128,7 +129,8 @@ def search(X: Any, context: Context | None = None) -> Search:
         gross |= stuck(values) & ~full
         gross |= flat(values, gross) & ~full
     if tests.noisy:
-        gross |= noisy(values, context)
+        # A node is not noisy because it was dead for the rest of the record.
+        gross |= noisy(np.where(gross, np.nan, values), context)
     # Only of what is known to be linear: smoke and light do such things.
     if tests.drift and context.quantity.kind is Kind.LINEAR and context.quantity.what:
         far = unreal(values, gross)
@@ -146,6 +148,8 @@ def search(X: Any, context: Context | None = None) -> Search:
         gone |= moved
         found |= moved
         found |= _departures_of(free, found, gone, context, field)
+        away = found & ~gross
+        found &= ~settled(values, away) | on_low_battery(away, context)
     found = given_up(found, observed) & observed
     with np.errstate(over="ignore", invalid="ignore"):
         events = seen_too(values, found, context, gross)

@@ -16,18 +16,19 @@ import numpy as np
 
 from fieldmend.faults.events import DAY
 from fieldmend.faults.labels import Context
-from fieldmend.faults.stretches import Array, Mask, node_medians
+from fieldmend.faults.stretches import Array, node_medians
 
 # With fewer nodes nobody can say what is usual; nor with fewer blocks of time.
 FEWEST_NODES, FEWEST_BLOCKS = 3, 8
 # Two days do not tell how far nodes wander from one day to the next. What has no times is taken
 # for so many.
-FEWEST_DAYS = 4
+FEWEST_DAYS = 3
 # Blocks of time, at the most; readings that a block needs.
 BLOCKS, HEARD = 48, 3
 # Share of its blocks that have to be left to say where a node belongs.
 AT_HOME = 1 / 3
-# How clear what lasts has to be: six of the node's own block spreads in nine blocks.
+# How clear what lasts has to be: six of the node's own block spreads in nine blocks. A ramp is half
+# as clear as a step, its own beginning is among the rest: then it has to stand twice as high.
 CLEAR = 18.0
 # By what nodes differ in a logarithm though all be well: the least; and what is assumed beforehand,
 # with the weight of so many nodes, for half of a small network says little.
@@ -85,22 +86,23 @@ class _Largest:
     clear: Array
 
 
-def outstanding(blocks: Blocks, context: Context) -> list[Shift]:
+def outstanding(blocks: Blocks, context: Context, days: int = FEWEST_DAYS) -> list[Shift]:
     """Nodes that went farther than nodes of this network do, alone, and for a day at least.
 
     A shift has to be clear of the node's own unrest, and size and clearness together have to stand
     higher than the highest of as many nodes would, were their logarithms normal. Nothing is said
-    of networks of fewer than three nodes, nor of records of less than four days.
+    of networks of fewer than three nodes, nor of records of fewer than so many days.
     """
     able = np.flatnonzero((~np.isnan(blocks.told)).sum(axis=0) >= FEWEST_BLOCKS)
     slots = int(blocks.edges[-1])
     shortest = DAY / context.slot if context.slot > 0 else slots / FEWEST_DAYS
     few = able.size < FEWEST_NODES or blocks.edges.size <= FEWEST_BLOCKS
-    if few or slots < FEWEST_DAYS * shortest:
+    if few or slots < days * shortest:
         return []
     told = blocks.told[:, able]
     shift = _largest(told, max(2, int(np.ceil(shortest * told.shape[0] / slots))))
-    far = (shift.clear > CLEAR) & _stands_out(np.abs(shift.size), shift.clear)
+    height = _height(np.abs(shift.size), shift.clear)
+    far = (height > 1) & (shift.clear > CLEAR / np.clip(height, 1, 2))
     return [
         Shift(
             int(able[i]),
@@ -151,12 +153,12 @@ def _largest(told: Array, shortest: int) -> _Largest:
     return _Largest(first, stop, home, size, spread, clear)
 
 
-def _stands_out(*measures: Array) -> Mask:
-    """Nodes that stand, in the mean of all measures, where the highest of so many hardly would."""
+def _height(*measures: Array) -> Array:
+    """How high nodes stand, in the mean of all measures: 1 where the highest of so many might."""
     if any((sizes > 0).sum() < FEWEST_NODES for sizes in measures):
-        return np.zeros(measures[0].shape, dtype=np.bool_)
+        return np.zeros(measures[0].shape)
     standing = np.mean([_standing(sizes) for sizes in measures], axis=0)
-    return np.asarray(standing > np.sqrt(2 * np.log(standing.size)) + 0.5, dtype=np.bool_)
+    return np.asarray(standing / (np.sqrt(2 * np.log(standing.size)) + 0.5))
 
 
 def _standing(sizes: Array) -> Array:

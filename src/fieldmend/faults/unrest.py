@@ -11,6 +11,9 @@ from fieldmend.faults.labels import Context
 from fieldmend.faults.shifts import AT_HOME, Blocks, outstanding
 from fieldmend.faults.stretches import Array, slot_medians
 
+# Levels wander from day to day; how rough a node is hangs on the hour: one day tells of the next.
+DAYS = 2
+
 
 def usual(values: Array, context: Context) -> Array:
     """Each node's usual roughness, in standard deviations of a step.
@@ -30,7 +33,7 @@ def usual(values: Array, context: Context) -> Array:
     told = Blocks.of(rough, _level(floor))
     # Where all are rougher, by day, nobody has changed.
     common = slot_medians(told.told)
-    for shift in outstanding(Blocks(told.told - common[:, None], told.edges), context):
+    for shift in outstanding(Blocks(told.told - common[:, None], told.edges), context, DAYS):
         inside = np.zeros(len(values), dtype=np.bool_)
         inside[shift.inside] = True
         home = ~inside if shift.size > 0 else inside  # it may be the calmer part that stands out

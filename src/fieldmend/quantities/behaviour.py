@@ -14,6 +14,7 @@ STRETCHES = 8
 DISTINCT = 64  # values counted; more is many
 SET_BACK = 0.15  # of a meter's steps, at most; rain amounts fall back far more often
 ENOUGH = 20  # readings, or steps of a node, before anything is said
+FEWEST_NODES = 3  # that can outvote one of them
 LARGEST = 8e307  # the difference of two readings has to be a number
 
 
@@ -31,6 +32,9 @@ class Behaviour:
         All values are whole numbers.
     low, q01, middle, q90, q99, high
         Smallest value, quantiles, largest.
+    lower, upper
+        The 1 % and the 99 % quantiles that more than an eighth of the nodes, and more than one, go
+        beyond: a few that failed do not move them.
     zero, negative
         Share that is exactly 0, and below.
     tail
@@ -55,6 +59,8 @@ class Behaviour:
     q90: float = np.nan
     q99: float = np.nan
     high: float = np.nan
+    lower: float = np.nan
+    upper: float = np.nan
     zero: float = 0.0
     negative: float = 0.0
     tail: float = 1.0
@@ -95,6 +101,7 @@ def behaviour(X: Array) -> Behaviour:
         q90=q90,
         q99=q99,
         high=float(values.max()),
+        **_of_most(some, q01, q99),
         zero=float((values == 0).mean()),
         negative=float((values < 0).mean()),
         tail=float(min((q99 - middle) / left, 1e6)),
@@ -105,6 +112,17 @@ def behaviour(X: Array) -> Behaviour:
         wraps=wraps,
         circle=circle,
     )
+
+
+def _of_most(some: Array, q01: float, q99: float) -> dict[str, float]:
+    """The nodes' own quantiles without the outermost; of all readings where nodes are too few."""
+    columns = [column[np.isfinite(column)] for column in some.T]
+    ends = [np.quantile(own, (0.01, 0.99)) for own in columns if own.size >= ENOUGH]
+    if len(ends) < FEWEST_NODES:
+        return {"lower": q01, "upper": q99}
+    low, high = np.sort(ends, axis=0).T
+    few = max(1, len(ends) // 8)
+    return {"lower": float(low[few]), "upper": float(high[-1 - few])}
 
 
 def sampled(X: Array) -> Array:

@@ -296,15 +296,16 @@ def _limited(found: Quantity, measure: Measure | None, seen: Behaviour) -> Quant
         low, high = max(low, measure.low), min(high, measure.high)
     if found.kind in FROM_ZERO:
         low = max(low, 0.0)
-    possible = _possible(found, measure, seen)
+    usual = _usual(measure, seen)
+    possible = _possible(found, measure, seen, usual)
     if found.kind is Kind.CIRCULAR:
         period = found.period or _period(found, seen)
         return replace(found, period=period, possible=_turn(period, seen), low=-inf, high=inf)
     if found.kind is Kind.BOUNDED and not found.bounded:  # the user gave no ends
         low, high = (0.0, 100.0) if high == inf else (low, high)
-        low, high, possible = _scaled(found, low, high, possible, seen)
+        low, high, possible = _scaled(found, (low, high), possible, seen, usual[1])
     if found.kind is Kind.POSITIVE and seen.negative > NEGATIVE:
-        low = min(low, seen.q01)  # an analyser at zero: as usual here
+        low = min(low, usual[0])  # an analyser at zero: as usual here
     return replace(found, low=low, high=high, possible=possible)
 
 
@@ -321,36 +322,53 @@ def _turn(period: float, seen: Behaviour) -> tuple[float, float]:
 
 
 def _scaled(
-    found: Quantity, low: float, high: float, possible: tuple[float, float], seen: Behaviour
+    found: Quantity,
+    ends: tuple[float, float],
+    possible: tuple[float, float],
+    seen: Behaviour,
+    upper: float,
 ) -> tuple[float, float, tuple[float, float]]:
     """A share may be of 1, a cloud cover of 8; a humidity sensor may usually read 101."""
+    low, high = ends
     if found.what == "acidity" or not seen.count:
         return low, high, possible
     if found.unit in ("", "1") and seen.q99 <= 1.05:
         low, high = 0.0, 1.0
     elif found.what == "cloud cover" and seen.high <= 9 and seen.whole:
         low, high = 0.0, 9.0 if seen.high > 8 else 8.0
-    usual = max(high, seen.q99)
+    usual = max(high, upper)
     slack = 0.05 * (high - low)
     if possible == (-inf, inf):
         possible = low - 0.2 * slack, high + slack
     return low, usual, (possible[0], max(possible[1], usual))
 
 
-def _possible(found: Quantity, measure: Measure | None, seen: Behaviour) -> tuple[float, float]:
+def _usual(measure: Measure | None, seen: Behaviour) -> tuple[float, float]:
+    """Where readings usually are: of more than a few nodes, where it is known what is measured.
+
+    One node that sends −999 for a third of the record is three in a hundred readings of twelve.
+    """
+    if measure is None or measure.signed:
+        return seen.q01, seen.q99
+    return max(seen.q01, seen.lower), min(seen.q99, seen.upper)
+
+
+def _possible(
+    found: Quantity, measure: Measure | None, seen: Behaviour, usual: tuple[float, float]
+) -> tuple[float, float]:
     """What can be true at all."""
     table = {} if measure is None else measure.possible
     low, high = table.get(found.unit, table.get("", (-inf, inf)))
     if found.kind in FROM_ZERO:
-        low = min(_noise_below(seen), 0.0 if low == -inf else low)
+        low = min(_noise_below(seen, usual[0]), 0.0 if low == -inf else low)
     # What a hundredth of the readings exceed is no gross error, whatever the table says.
     if seen.count >= ENOUGH:
-        low, high = min(low, seen.q01), max(high, seen.q99)
+        low, high = min(low, usual[0]), max(high, usual[1])
     return low, high
 
 
-def _noise_below(seen: Behaviour) -> float:
+def _noise_below(seen: Behaviour, usual: float) -> float:
     """How far below zero noise takes an instrument that measures nothing."""
     if not seen.count:
         return 0.0
-    return -max(0.1 * abs(seen.q90), -2.0 * min(seen.q01, 0.0))
+    return -max(0.1 * abs(seen.q90), -2.0 * min(usual, 0.0))

@@ -28,6 +28,9 @@ class Measure:
         Bounds of estimates, in any of its units.
     possible
         Unit → lowest and highest value that can be true; "" is for an unknown unit.
+    signed
+        Whether a node may well go below zero where others do not: a tide turns, a battery is
+        charged.
     """
 
     kind: Kind
@@ -35,6 +38,7 @@ class Measure:
     low: float = -inf
     high: float = inf
     possible: Mapping[str, Span] = field(default_factory=dict)
+    signed: bool = False
 
 
 # The air near the ground: coldest and hottest ever measured −89.2 and 56.7 °C. Without a unit it
@@ -72,9 +76,9 @@ MEASURES: Mapping[str, Measure] = MappingProxyType(
         "visibility": Measure(Kind.POSITIVE, ("length",), 0.0),
         "wave height": Measure(Kind.POSITIVE, ("length",), 0.0),
         "snow depth": Measure(Kind.POSITIVE, ("length",), 0.0),
-        "flow": Measure(Kind.POSITIVE, (), 0.0),
+        "flow": Measure(Kind.POSITIVE, (), 0.0, signed=True),
         "turbidity": Measure(Kind.POSITIVE, (), 0.0),
-        "power": Measure(Kind.POSITIVE, (), 0.0),
+        "power": Measure(Kind.POSITIVE, (), 0.0, signed=True),
         "wave period": Measure(Kind.LINEAR, ("time",), 0.0),
         "air temperature": Measure(Kind.LINEAR, ("temperature",), possible=AIR),
         "water temperature": Measure(Kind.LINEAR, ("temperature",), possible=WATER),

@@ -29,6 +29,7 @@ from fieldmend.text import shown
 log = logging.getLogger(__name__)
 
 SAME = 1e-6  # readings of single precision
+TOUCHING = 0.25  # of the nodes have been at a bound that was learnt from the readings
 REST, AROUND = 0.05, 0.25  # of the usual range, next to a bound: a node is there, the others near
 
 
@@ -80,17 +81,18 @@ def on_its_scale(readings: Array, solver: Solver, context: Context) -> tuple[Arr
     return scale.forward(readings), replace(context, quantity=quantity)
 
 
-def at_rest(readings: Array, quantity: Quantity) -> Array:
+def at_rest(readings: Array, quantity: Quantity, found: Array | None = None) -> Array:
     """True where a reading stands at a bound and the others are not far from it.
 
     Light at night, humidity in fog, a calm: no fault, however long it lasts. A node at 0 while
-    the others are not is not at rest.
+    the others are not is not at rest. What is usual is told by readings that are not in question.
     """
     out = np.zeros(readings.shape, dtype=np.bool_)
     heard = np.isfinite(readings)
     if not quantity.bounded or not heard.any():
         return out
-    low, high = np.quantile(readings[heard], (0.01, 0.99))
+    sound = heard if found is None or not (heard & ~found).any() else heard & ~found
+    low, high = np.quantile(readings[sound], (0.01, 0.99))
     some = heard.any(axis=1)
     middle = np.full(len(readings), np.nan)
     middle[some] = np.nanmedian(readings[some], axis=1)
@@ -99,6 +101,9 @@ def at_rest(readings: Array, quantity: Quantity) -> Array:
         for bound, sign in ((quantity.low, 1.0), (quantity.high, -1.0)):
             if np.isfinite(bound):
                 there = np.abs(readings - bound) <= reach
+                learnt = quantity.kind is Kind.POSITIVE and bound < 0
+                if learnt and there.any(axis=0).mean() < TOUCHING:
+                    continue  # where few ever are, no bound is, but their fault
                 out |= there & (sign * (middle - bound) <= around)[:, None]
     return out
 
@@ -109,7 +114,7 @@ def resting(readings: Array, found: Array, quantity: Quantity) -> Array:
     Noise comes near a bound too, now and then; and a node does not rest where it is at no other
     time.
     """
-    rest = at_rest(readings, quantity) & found
+    rest = at_rest(readings, quantity, found) & found
     out = np.zeros_like(found)
     for n in np.flatnonzero(rest.any(axis=0)):
         column = readings[:, n]

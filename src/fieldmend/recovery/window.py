@@ -142,6 +142,7 @@ def recover_window(piece: Piece, setting: Setting) -> WindowResult:
     judged = judgeable(seen & ~given.failed, setting.known)
     turn = setting.quantity.period  # an angle is held against the estimate on the nearest turn
     usual = typical_error(solved)
+    given = _refuted(given, solved, turn)
     context = replace(_context(piece, setting), usual=usual)
     single = np.zeros_like(seen)
     if setting.quantity.tests.spikes:
@@ -173,6 +174,22 @@ def recover_window(piece: Piece, setting: Setting) -> WindowResult:
         ),
         tuple(found),
     )
+
+
+def _refuted(given: Evidence, solved: Solved, turn: float) -> Evidence:
+    """Without masks that the field, which did not see what they hide, finds nothing wrong with.
+
+    What is false whatever others say stays, and what a person said.
+    """
+    masked = given.lasting & ~given.found.gross
+    if given.told is not None:
+        masked &= ~given.told.accepted
+    if solved.lower is None or solved.upper is None or not masked.any():
+        return given
+    near = circle.near(given.readings, solved.estimate, turn)
+    fine = faults.agreed(near, solved.estimate, (solved.lower, solved.upper), masked)
+    found = faults.Search(given.lasting & ~fine, given.found.events, given.found.gross)
+    return replace(given, found=found)
 
 
 def _expected(readings: Array, solved: Solved) -> Array:
