@@ -163,8 +163,8 @@ def main() -> None:
         "",
         "Slots of 5 min, IntelLab with 51 nodes (`python benchmarks/live_flags.py`). False: flagged"
         " when its slot ended, not put there, and not flagged by `recover` on the whole record. No"
-        " line of IntelLab is unseen: rules and constants were chosen among several by looking at all of"
-        " them. Those of the simulated networks were looked at, and nothing chosen by them.",
+        " line of IntelLab is unseen: rules and constants were chosen among several by looking at"
+        " all of them. Those of the simulated networks were looked at, and nothing chosen by them.",
         "",
         HEAD,
         "| --- " * 11 + "|",
