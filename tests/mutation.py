@@ -256,7 +256,7 @@ def _pytest(folder, *arguments, seconds=3600):
                 "COVERAGE_FILE": str(folder / ".coverage"),
                 "FIELDMEND_DATA": str(folder / "no-data")}  # fmt: skip
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:xdist",
-               *arguments]  # fmt: skip
+               "-m", "not long or unchanged", *arguments]  # fmt: skip
     return subprocess.run(command, cwd=folder, env={**os.environ, **settings}, timeout=seconds,
                           capture_output=True, text=True, check=False)  # fmt: skip
 

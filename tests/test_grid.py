@@ -250,3 +250,24 @@ def test_a_reading_of_each_node_minutes_apart_is_kept_apart(tmp_path):
     grid = fm.read(path).grid()
     assert grid.slot == 60_000_000
     assert grid.values["t"].shape == (4, 2)
+
+
+@pytest.mark.parametrize("slot_value", ["mean", "median"])
+@pytest.mark.parametrize(
+    ("name", "values", "expected"),
+    [
+        ("wind_dir_deg", [350, 20, 5], 5),
+        ("wind_dir_deg", [350, 10], 360),
+        ("wind_direction", [170, 190, 180], 180),
+        ("wind_direction", [-170, 170], -180),
+        ("temperature", [350, 20, 5], None),
+    ],
+)
+def test_directions_in_one_slot_meet_on_the_circle(slot_value, name, values, expected):
+    table = frame(range(len(values)), values).rename(columns={"t": name})
+    found = fm.read(table).grid("1h", slot_value=slot_value).values[name].item()
+    if expected is None:
+        assert found == pytest.approx(np.mean(values) if slot_value == "mean" else 20)
+    else:
+        assert (found - expected + 180) % 360 - 180 == pytest.approx(0, abs=1e-9)
+        assert -180 <= found <= 360

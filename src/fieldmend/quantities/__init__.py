@@ -6,7 +6,7 @@ a kind enters a model that knows straight lines only, and comes back: `power` (s
 (angles), `counter` (meters). Arrays are slots × nodes, NaN = not observed.
 """
 
-from fieldmend.quantities.finding import check_kinds, identify, identify_all
+from fieldmend.quantities.finding import check_kinds, identify, identify_all, turn
 from fieldmend.quantities.kinds import TESTS, WORDS, Kind, Tests
 from fieldmend.quantities.quantity import Quantity
 
@@ -19,4 +19,5 @@ __all__ = [
     "check_kinds",
     "identify",
     "identify_all",
+    "turn",
 ]

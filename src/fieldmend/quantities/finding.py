@@ -115,6 +115,22 @@ def _of_the_node(found: Quantity, X: Array) -> Quantity:
     return replace(found, kind=Kind.PASSED, reason=why)
 
 
+def turn(name: str, unit: str, readings: Array) -> float:
+    """Length of the circle that readings of a direction go round, by name and unit; else 0.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> turn("wind_dir_deg", "", np.array([350.0, 20.0])), turn("t", "", np.array([20.0]))
+    (360.0, 0.0)
+    """
+    what = _named(names.words(name), unit)[0]
+    if what not in MEASURES or MEASURES[what].kind is not Kind.CIRCULAR:
+        return 0.0
+    found = identify(name, unit, readings[:, None], 0)
+    return found.period if found.kind is Kind.CIRCULAR else 0.0
+
+
 def check_kinds(kinds: Mapping[str, str]) -> None:
     """Refuse kinds that are not known, before anything is read."""
     for kind in kinds.values():

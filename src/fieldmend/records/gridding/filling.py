@@ -146,6 +146,29 @@ VALUES: Mapping[str, Pick] = {
 }  # fmt: skip
 
 
+def on_the_circle(pick: Pick, period: float) -> Pick:
+    """The same for directions: readings of a slot on the turn on which they lie together.
+
+    Examples
+    --------
+    >>> wind = on_the_circle(mean, 360.0)
+    >>> wind(np.array([0, 0]), np.array([350.0, 20.0]), np.arange(2), 1)
+    array([5.])
+    """
+
+    def picked(cell: Array, v: Array, key: Array, cells: int) -> Array:
+        angle = 2 * np.pi / period * v
+        together = np.arctan2(
+            *(np.bincount(cell, weights=f(angle), minlength=cells) for f in (np.sin, np.cos))
+        )
+        turns = np.rint(v / period - together[cell] / (2 * np.pi))
+        out = pick(cell, v - period * turns, key, cells)
+        low = -period / 2 if (v < 0).any() else 0.0
+        return np.where((out < low) | (out > low + period), (out - low) % period + low, out)
+
+    return picked
+
+
 def shuffled(t: Array, node: Array, seed: int) -> Array:
     """Keys in an order that depends on time, node and seed, and not on the order of the rows."""
     mixed = t.astype(np.uint64) + np.uint64(seed * 0x9E3779B97F4A7C15 % 2**64)

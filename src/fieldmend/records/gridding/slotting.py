@@ -13,6 +13,7 @@ import numpy as np
 
 from fieldmend.errors import InputError
 from fieldmend.grid import Grid
+from fieldmend.quantities import turn
 from fieldmend.records.gridding import filling
 from fieldmend.records.gridding.filling import VALUES, Array, Frame
 from fieldmend.records.gridding.ordering import median_step
@@ -44,6 +45,7 @@ SLACK = 0.1
 MAX_STRETCH = 50
 SPARSE = 0.2
 STEPS_FROM = 1_000_000  # rows that the slot length is found from
+TURNED = 20_000  # readings that say how far round a direction goes
 MOST_ASSUMED = 10_000  # slots, where the readings do not say how long one is
 
 
@@ -95,6 +97,7 @@ def _fill(
     """Fill the arrays; how many readings each condition has in the grid."""
     width = records.shape.width(frame.nodes, len(values))
     counts = dict.fromkeys(values, 0)
+    pick: dict[str, filling.Pick] = {}
     for low, high in filling.stretches(records.con, "used", frame, -(-width // 4)):
         found = _rows(records, frame, low, high, width)
         t, node = found["t"], found["id"]
@@ -106,11 +109,20 @@ def _fill(
         ):
             block = np.full(cells, np.nan)
             if len(v):
-                block = VALUES[slot_value](cell, v, key[seen], cells)
+                if name not in pick:
+                    pick[name] = _pick(slot_value, name, records.units.get(name, ""), v)
+                block = pick[name](cell, v, key[seen], cells)
             counts[name] += int(np.count_nonzero(~np.isnan(block)))
             values[name][low:high] = block.reshape(-1, frame.nodes)
         tell("making slots", high, frame.slots)
     return counts
+
+
+def _pick(slot_value: str, name: str, unit: str, readings: Array) -> filling.Pick:
+    """What several readings in a slot become; directions lie on a circle."""
+    period = turn(name, unit, readings[:TURNED]) if slot_value in ("mean", "median") else 0.0
+    plain = VALUES[slot_value]
+    return filling.on_the_circle(plain, period) if period else plain
 
 
 def _rows(records: "Records", frame: Frame, low: int, high: int, width: int) -> dict[str, Array]:
