@@ -113,7 +113,6 @@ def test_a_meter_is_less_sure_the_longer_it_was_not_read():
     assert room.high[:, 0].tolist() == [4, 4, 6, 10, 10, np.inf, np.inf]
 
 
-@pytest.mark.xfail(reason="node 2 of the first is called a drift: 34 true readings are suspect")
 def test_true_readings_of_six_nodes_are_not_suspect():
     wrong = []
     for seed in (1, 2):

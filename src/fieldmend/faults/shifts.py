@@ -27,8 +27,7 @@ FEWEST_DAYS = 3
 BLOCKS, HEARD = 48, 3
 # Share of its blocks that have to be left to say where a node belongs.
 AT_HOME = 1 / 3
-# How clear what lasts has to be: six of the node's own block spreads in nine blocks. A ramp is half
-# as clear as a step, its own beginning is among the rest: then it has to stand twice as high.
+# How clear what lasts has to be: six of the node's own block spreads in nine blocks.
 CLEAR = 18.0
 # By what nodes differ in a logarithm though all be well: the least; and what is assumed beforehand,
 # with the weight of so many nodes, for half of a small network says little.
@@ -102,7 +101,7 @@ def outstanding(blocks: Blocks, context: Context, days: int = FEWEST_DAYS) -> li
     told = blocks.told[:, able]
     shift = _largest(told, max(2, int(np.ceil(shortest * told.shape[0] / slots))))
     height = _height(np.abs(shift.size), shift.clear)
-    far = (height > 1) & (shift.clear > CLEAR / np.clip(height, 1, 2))
+    far = (height > 1) & (shift.clear > CLEAR)
     return [
         Shift(
             int(able[i]),
