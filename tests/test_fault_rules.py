@@ -5,6 +5,7 @@ import pytest
 
 from fieldmend import faults
 from fieldmend.faults import Kind, certainty, episodes, events, history, implied, together
+from fieldmend.faults.settling import settled
 from fieldmend.faults.stretches import bounded
 from fieldmend.quantities import Kind as Quality
 from fieldmend.quantities import Quantity
@@ -80,3 +81,16 @@ def test_a_node_that_never_moves_is_scaled_by_the_others():
     own = 1.4826 * np.median(np.abs(X[:, 0] - np.median(X[:, 0])))
     assert scale == pytest.approx([own, *[1e-3 * own] * 4], rel=1e-3)
     assert centre[1:].tolist() == [1.0] * 4
+
+
+def test_a_place_settles_and_a_wrong_gain_does_not():
+    """Both come back by small steps; the gain is what all do, only more of it."""
+    course = 4 * np.sin(np.arange(600) / 25)
+    field = np.tile(course[:, None], (1, 5))
+    start, stop = 236, 314  # half a wave: it begins and ends at nothing
+    field[start:stop, 0] += 6 * np.exp(-np.arange(stop - start) / 15)
+    field[start:stop, 1] += 2 * course[start:stop]
+    found = np.abs(field - field[:, [3]]) > 0.3
+    out = settled(field, found)
+    assert out[start : start + 40, 0].all()
+    assert not out[:, 1].any()

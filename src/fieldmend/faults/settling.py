@@ -79,12 +79,17 @@ def _comes_back(series: Array, start: int, stop: int) -> bool:
 
 
 def _more_of_it(own: Array, common: Array) -> bool:
-    """Whether a departure follows the course of the network, in more than its trend.
+    """Whether a departure follows the course of the network, as it is and in more than its trend.
 
-    Over hours most things rise or fall.
+    Over hours most things rise or fall, and what is left of two of them is bent alike.
     """
     place = np.linspace(-1.0, 1.0, own.size)
-    trend = np.column_stack([np.ones(own.size), place])
-    x, y = (part - trend @ np.linalg.lstsq(trend, part, rcond=None)[0] for part in (common, own))
+    level = np.ones((own.size, 1))
+    return _alike(own, common, level) and _alike(own, common, np.column_stack([level, place]))
+
+
+def _alike(own: Array, common: Array, known: Array) -> bool:
+    """Whether one is the other times a number, but for what is known anyway."""
+    x, y = (part - known @ np.linalg.lstsq(known, part, rcond=None)[0] for part in (common, own))
     size = float((x @ x) * (y @ y))
     return size > 0 and float(x @ y) ** 2 > ALIKE * size
