@@ -1,8 +1,14 @@
 """`fieldmend live` from a file to its journal: names, units and places as a recovery has them."""
 
 import math
+from dataclasses import replace
 
+import numpy as np
+import pytest
+
+import fieldmend as fm
 from fieldmend.cli import main
+from fieldmend.live import refitting
 from fieldmend.live.view import View
 
 
@@ -30,3 +36,23 @@ def test_what_the_past_knows_the_page_shows(tmp_path, capsys):
     assert math.isclose(last["x"] - first["x"], 0.05 / 2)
     assert first["y"] == 60
     assert "the network's page: http://127.0.0.1:" in capsys.readouterr().err
+
+
+def test_a_network_of_many_nodes_has_one_model_of_what_is_straight(monkeypatch):
+    """More nodes than one recovery takes: fitted as they are, meters and directions left out."""
+    monkeypatch.setattr(refitting, "UNPLACED", 10)
+    rng = np.random.default_rng(4)
+    course = 20 + 4 * np.sin(np.arange(420) / 30)[:, None]
+    warm = course + 0.1 * rng.standard_normal((420, 12))
+    warm[-1, 3] = 900.0  # beyond its limit
+    wind = rng.uniform(0, 360, warm.shape)
+    grid = replace(fm.Grid.of(warm, condition="temperature", unit="degC"), values={})
+    both = replace(grid, values={"temperature": warm, "wind_direction": wind})
+    model = refitting.fitted(both, 0.9, {"temperature": (-40.0, 60.0)})
+    assert list(model.conditions) == ["temperature"]
+    hidden = warm[:100].copy()
+    hidden[50, 3] = np.nan
+    out = model.apply(fm.Grid.of(hidden, condition="temperature", unit="degC"))
+    assert abs(out["temperature"].estimate[50, 3] - course[50, 0]) < 0.3
+    with pytest.raises(fm.InputError, match="too many nodes"):
+        refitting.fitted(replace(both, values={"wind_direction": wind}), 0.9, {})
