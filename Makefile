@@ -14,7 +14,7 @@ export OMP_NUM_THREADS ?= 1
 PYTEST ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo live-demo check-live broker test coverage lint docs snippets browser paper bench bench-accuracy check-long clean
+.PHONY: help setup demo live-demo check-live broker test pytest coverage lint docs snippets browser paper bench bench-accuracy check-long clean
 
 help:  ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' Makefile
@@ -37,11 +37,15 @@ $(STAMP): $(PACKAGE)
 demo: $(PACKAGE)  ## a simulated network, recovered; its report opens
 	$(BIN)/fieldmend demo
 
-# A file of tests to each process: what a file sets up, it sets up once. One process more than there
-# are cores: tests of brokers, servers and killed commands mostly wait.
-test: lint  ## lint, then all tests but the long ones (PYTEST='-k prox' to choose)
+# Lint runs beside the tests: some of these mostly wait.
+test: setup  ## lint, and all tests but the long ones (PYTEST='-k prox' to choose)
 	@$(MAKE) --no-print-directory broker || echo "no mosquitto: the tests of live with a broker are skipped"
 	@$(MAKE) --no-print-directory browser || echo "no Chromium: the report's browser tests are skipped"
+	@$(MAKE) --no-print-directory --jobs 2 lint pytest
+
+# A file of tests to each process: what a file sets up, it sets up once. One process more than there
+# are cores: tests of brokers, servers and killed commands mostly wait.
+pytest: setup
 	$(BIN)/python -m pytest -n $$(($$($(PYTHON) -c 'import os; print(os.cpu_count())') + 1)) --dist loadfile $(PYTEST)
 
 coverage: setup  ## the same tests, with the lines and branches they miss
