@@ -142,6 +142,12 @@ def test_fewer_columns_than_the_header_has_choose_from_it(tmp_path, mark):
         read(tmp_path, text, columns=["node", "time", "w"])
 
 
+def test_a_header_of_unknown_names_is_known_by_the_columns_chosen_from_it(tmp_path):
+    text = "k7,w7,q7,r7\na,2024-01-01 00:00,1,2\nb,2024-01-01 00:00,4,5\n"
+    records = read(tmp_path, text, columns=["k7", "w7", "r7"], node="k7", time="w7")
+    assert (records.conditions, records.origin.read) == (("r7",), 2)
+
+
 def test_columns_of_a_frame():
     import pandas as pd
 

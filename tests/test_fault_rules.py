@@ -85,7 +85,7 @@ def test_a_node_that_never_moves_is_scaled_by_the_others():
 
 def test_a_place_settles_and_a_wrong_gain_does_not():
     """Both come back by small steps; the gain is what all do, only more of it."""
-    course = 4 * np.sin(np.arange(600) / 25)
+    course = 4 * np.sin(np.arange(1200) / 25)
     field = np.tile(course[:, None], (1, 5))
     start, stop = 236, 314  # half a wave: it begins and ends at nothing
     field[start:stop, 0] += 6 * np.exp(-np.arange(stop - start) / 15)

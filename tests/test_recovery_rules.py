@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import fieldmend as fm
+from fieldmend import faults
 from fieldmend.recovery import judging, notes, powers
 from fieldmend.recovery.condition import _levels
 from fieldmend.recovery.counting import _room
@@ -125,3 +126,16 @@ def test_true_readings_of_six_nodes_are_not_suspect():
         assert suspect[net.support].all()
         wrong.append(int((suspect & ~net.support).sum()))
     assert max(wrong) <= 1
+
+
+def test_a_mask_that_the_field_refutes_is_dropped(monkeypatch):
+    """Set aside for no reason, readings come out as expected; what is gross stays."""
+    net = fm.simulate.network(300, 12, rank=2, anomaly_rate=0.0, seed=5)
+    masked, gross = np.zeros((2, *net.readings.shape), dtype=bool)
+    masked[100:160, 2] = masked[100:160, 5] = gross[100:160, 5] = True
+    masked &= net.observed
+    found = faults.Search(masked, np.zeros_like(masked), gross & masked)
+    monkeypatch.setattr(faults, "search", lambda *_: found)
+    flag = fm.recover(fm.Grid.of(net.readings), holdout=False)["value"].flag
+    assert not (flag[100:160, 2] == 3).any()
+    assert (flag[100:160, 5] == 3)[net.observed[100:160, 5]].all()
