@@ -16,7 +16,7 @@ import numpy as np
 
 import fieldmend as fm
 from fieldmend.live.companions import Companions
-from live_network import cut, feed, intellab, station
+from live_network import asked_for_intellab, cut, feed, intellab, station
 
 RESULTS = Path(__file__).parent / "results" / "live_accuracy.md"
 FITTED = 864  # slots: three days
@@ -99,6 +99,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--slots", type=int, default=432)
     given = parser.parse_args()
+    asked_for_intellab()
     past = cut(intellab(), slice(0, FITTED))
     model = fm.recover(past, holdout=False).model
     companions = Companions.fit(past, model)

@@ -17,7 +17,7 @@ import fieldmend as fm
 from fieldmend.flags import BAD
 from fieldmend.live.companions import Companions
 from fieldmend.live.view import View
-from live_network import cut, feed, intellab, station
+from live_network import asked_for_intellab, cut, feed, intellab, station
 
 RESULTS = Path(__file__).parent / "results" / "live_detection.md"
 FITTED, BEFORE = 864, 150
@@ -95,6 +95,7 @@ def main() -> None:
     parser.add_argument("--slots", type=int, default=576)
     parser.add_argument("--only", nargs="*", default=list(PARTS))
     given = parser.parse_args()
+    asked_for_intellab()
     kept = RESULTS.with_suffix(".json")  # parts that are not run this time
     found: dict[str, str] = {}
     for part in given.only:

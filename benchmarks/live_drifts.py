@@ -16,7 +16,7 @@ import fieldmend as fm
 from fieldmend.grid import Grid
 from fieldmend.live.companions import Companions, Drifts
 from fieldmend.live.following import Follower
-from live_network import cut, intellab
+from live_network import asked_for_intellab, cut, intellab
 
 RESULTS = Path(__file__).parent / "results" / "live_drifts.md"
 DAYS = {  # fitted, followed
@@ -31,6 +31,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--every", type=int, nargs="*", default=[4, 12])
     given = parser.parse_args()
+    asked_for_intellab()
     grid = intellab("temperature", "humidity")
     lines = [
         "# Live: drifts",

@@ -14,7 +14,7 @@ import fieldmend as fm
 from fieldmend.live import witnesses
 from fieldmend.live.following import Follower
 from live_accuracy import BEFORE, PATTERNS, hidden_mask
-from live_network import cut, intellab
+from live_network import asked_for_intellab, cut, intellab
 
 RESULTS = Path(__file__).parent / "results" / "live_intervals.md"
 DAYS = {  # fitted, followed
@@ -26,6 +26,7 @@ DAYS = {  # fitted, followed
 
 
 def main() -> None:
+    asked_for_intellab()
     grid = intellab()
     X = grid.values["temperature"]
     lines = [

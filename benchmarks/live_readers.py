@@ -4,6 +4,7 @@
 
 Each reader does what the page does: it holds an event stream, and at each closing of a slot, within
 0.7 s, asks for /v1/now. The server has a process of its own; a slot is closed every five seconds.
+Writes benchmarks/results/live_readers.md.
 """
 
 from __future__ import annotations
@@ -19,9 +20,11 @@ import subprocess
 import sys
 import tempfile
 import time
+from pathlib import Path
 
 import numpy as np
 
+RESULTS = Path(__file__).parent / "results" / "live_readers.md"
 SLOT = 300_000_000
 BEGUN = 1_794_830_400_000_000
 PAUSE, SLOTS = 5.0, 5
@@ -137,12 +140,20 @@ def main() -> None:
         return serve(given.nodes)
     if given.post:
         return post(given.post)
-    print(f"{given.nodes} nodes, {SLOTS} slots, one every {PAUSE:g} s; 20 POSTs a second\n")
     heads = "readers", "CPU of the server a slot", "memory", "answers", "wait of a POST, 50 / 99 %"
-    print(f"| {' | '.join(heads)} |")
-    print("| ---: | ---: | ---: | ---: | ---: |")
+    lines = [
+        "# Live: pages that are open",
+        "",
+        f"`python benchmarks/live_readers.py`; {given.nodes} nodes, {SLOTS} slots, one every "
+        f"{PAUSE:g} s; 20 POSTs a second.",
+        "",
+        f"| {' | '.join(heads)} |",
+        "| ---: | ---: | ---: | ---: | ---: |",
+    ]
     for number in given.readers:
-        print(asyncio.run(measured(number, given.nodes)), flush=True)
+        lines.append(asyncio.run(measured(number, given.nodes)))
+        print(lines[-1], flush=True)
+    RESULTS.write_text("\n".join(lines) + "\n")
 
 
 if __name__ == "__main__":
