@@ -39,7 +39,8 @@ NEAREST = {
                  "test_options", "test_xarrays", "test_hidden_readings", "test_regions",
                  "test_outofcore", "bad/test_recovering", "properties/test_recovery"),
     "faults": ("test_unchanged", "test_fault_rules", "test_geo", "test_excursions", "test_gross",
-               "test_faults", "test_shifts", "test_explanations"),
+               "test_faults", "test_fault_levels", "test_fault_episodes", "test_fault_parts",
+               "test_fault_events", "test_shifts", "test_explanations"),
     "diagnostics": ("test_diagnostics",),
     "metrics.py": ("test_metrics",),
 }  # fmt: skip
