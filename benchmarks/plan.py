@@ -6,8 +6,9 @@ error and, after "to", the upper end of its interval (1.9 standard errors from e
 ``kept``: found is within what was asked. ``counted``: the same error with the readings that are
 held to be false scored as if they were true. ``best``: the smallest share that the same rule allows
 of the plan's own design, tried step by step beyond the plan (every interval; changes in steps of
-8 %); ``/ best`` is the plan's share over it, ``end`` beside it where the plan's interval is the
-longest that a record of its length can judge (every node heard in each of eight blocks).
+8 %) as far as a record of its length can judge (nodes heard once in each of eight blocks, on
+average where they send on change); ``/ best`` is the plan's share over it, ``end`` beside it where
+the plan is at that end.
 ``nodes off``: the error if the same share of the messages came from some of the nodes only, which
 send everything, over the plan's error on the replay; a plan never advises that. ``replayed``: the
 share that schedule.csv sends when every line of it is obeyed by itself.
@@ -164,14 +165,22 @@ def exhaustive(plan: fm.Plan, replay: Replay, asked: Asked) -> float:
     else:
         most = min(int(1.3 * own.every) + 2, int(longest_interval(replay.grid)) + 1)
         made = [Schedule.of(own.design, replay.grid, k) for k in range(own.every, most)]
-    played = [replay.play(one) for one in made]
+    played = [replay.play(one) for one in made if replay.share(one) >= fewest(replay.grid)]
     return min((one.share for one in played if asked.meets(one)), default=np.nan)
+
+
+def fewest(grid: Grid) -> float:
+    """The smallest share that a record can tell of; a schedule hits it as nearly as messages do."""
+    return 0.98 / longest_interval(grid)
 
 
 def ended(plan: fm.Plan) -> str:
     """Whether the record can tell of nothing longer."""
     assert plan.chosen is not None
-    return " end" if plan.chosen.schedule.every + 1 > longest_interval(plan.record) else ""
+    longest = longest_interval(plan.record)
+    if plan.chosen.schedule.design == "change":
+        return " end" if plan.chosen.share < 1.04 * fewest(plan.record) else ""
+    return " end" if plan.chosen.schedule.every + 1 > longest else ""
 
 
 def nodes_off(plan: fm.Plan, replay: Replay, condition: str) -> float:

@@ -15,7 +15,7 @@ from fieldmend.planning.comparing import best
 from fieldmend.planning.energy import Energy, airtime_ms, of_radio
 from fieldmend.planning.replay import cut, thinned
 from fieldmend.planning.schedule import Schedule, received, short_gaps
-from fieldmend.planning.scoring import blocks_of, score
+from fieldmend.planning.scoring import blocks_of, few_days, score
 from fieldmend.planning.search import Asked, Steps, best_of, explore, longest_interval
 from fieldmend.planning.seldom import both_rules
 
@@ -223,6 +223,7 @@ def test_two_days_have_no_interval_and_a_tiny_error_no_plan(whole, tmp_path):
     assert said["chosen"] is None
     assert said["designs"][0]["low"] is None
     assert any("no interval" in note for note in said["notes"])
+    assert found.ground.replay.few_days  # what is chosen leaves room for days that differ
     assert set(found.write(tmp_path)) == {"plan", "curve", "model"}
     with pytest.raises(fm.InputError, match="no plan to verify"):
         found.verify(whole)
@@ -368,6 +369,17 @@ def test_what_phases_differ_by_is_doubt():
     found = score(off, np.arange(80) // 10)
     assert found.error == 2.0
     assert found.doubt == pytest.approx(1.0)  # blocks are alike; the next phase is any of these
+
+
+def test_from_few_days_the_doubt_is_of_what_comes_too():
+    off = np.full((1, 80, 2), np.nan)
+    off[0, :, 0] = np.repeat(np.arange(8.0), 10)
+    known = score(off, np.arange(80) // 10)
+    unknown = score(off, np.arange(80) // 10, few_days=True)
+    assert unknown.error == known.error
+    assert unknown.doubt == pytest.approx(np.sqrt(2) * known.doubt)
+    assert few_days(139, HALF_HOUR * 1_000_000)
+    assert not few_days(140, HALF_HOUR * 1_000_000)
 
 
 def test_few_messages_are_played_at_several_phases(whole):

@@ -19,7 +19,7 @@ from fieldmend.flags import BAD
 from fieldmend.grid import Array, Grid
 from fieldmend.planning.calibrating import for_schedule, witnesses
 from fieldmend.planning.schedule import Schedule, received
-from fieldmend.planning.scoring import NOTHING, Score, blocks_of, score
+from fieldmend.planning.scoring import NOTHING, Score, blocks_of, few_days, score
 from fieldmend.planning.seldom import both_rules
 from fieldmend.quantities import Quantity
 from fieldmend.recovery.condition import Applying, recover_condition
@@ -88,6 +88,7 @@ class Replay:
             for part, own, model in zip(parts, rows, reversed(models), strict=True)
         ]
         self.block = blocks_of(len(grid.times), grid.slot)
+        self.few_days = few_days(len(grid.times), grid.slot)
         self.readings = int(_there(grid).sum())
         self._played: dict[tuple[object, ...], Played] = {}
 
@@ -115,7 +116,7 @@ class Replay:
         scores = {}
         for name in self.quantities:
             off = np.stack([self._played_off(name, one) for one in shifts])
-            scores[name] = score(off, self.block, self.quantile)
+            scores[name] = score(off, self.block, self.quantile, few_days=self.few_days)
         return Played(schedule, share, scores)
 
     def _played_off(self, name: str, schedule: Schedule) -> Array:

@@ -23,7 +23,7 @@ from fieldmend.planning.comparing import a_day
 from fieldmend.planning.energy import Energy
 from fieldmend.planning.replay import Played, Replay
 from fieldmend.planning.schedule import Schedule
-from fieldmend.planning.scoring import DAY, FEWEST_DAYS
+from fieldmend.planning.scoring import DAY, few_days
 from fieldmend.planning.search import Asked
 from fieldmend.planning.verifying import Found, verify
 from fieldmend.quantities import Quantity
@@ -160,7 +160,7 @@ class Plan:
     @property
     def has_interval(self) -> bool:
         """Whether the record has days enough to say how sure an error is."""
-        return self.days >= FEWEST_DAYS
+        return not few_days(len(self.record.times), self.record.slot)
 
     @property
     def advice(self) -> str:

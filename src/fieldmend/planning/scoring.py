@@ -15,6 +15,9 @@ freedom lies. Later days may be worse than the record's, but seldom by more."""
 DAY = 86_400_000_000  # µs
 FEWEST_DAYS = 2.9  # days that a doubt can be told from: of two, nobody knows what days differ by
 FEWEST = 8  # readings of a node that its error is told of
+AHEAD = 2**0.5
+"""Times the doubt of a record of fewer days. Its blocks are hours of the same days: what comes is
+another draw, no more alike to it than its hours to each other, and the doubts of both add up."""
 
 
 @dataclass(frozen=True)
@@ -53,7 +56,9 @@ NOTHING = Score(0.0, 0.0, (-1, 0.0), 0)
 """Everything is sent: nothing to be off at."""
 
 
-def score(off: Array, block: Array, quantile: float | None = None) -> Score:
+def score(
+    off: Array, block: Array, quantile: float | None = None, *, few_days: bool = False
+) -> Score:
     """The error of what is not NaN.
 
     What blocks differ by and what phases differ by add up: later days have another of each.
@@ -66,6 +71,8 @@ def score(off: Array, block: Array, quantile: float | None = None) -> Score:
         Number of each slot's block.
     quantile
         Of the distances; their mean if None.
+    few_days
+        Whether the record is too short to tell what days differ by.
 
     Examples
     --------
@@ -82,6 +89,7 @@ def score(off: Array, block: Array, quantile: float | None = None) -> Score:
     doubt = float(known.std(ddof=1) / np.sqrt(len(known))) if len(known) > 1 else np.inf
     if len(off) > 1:
         doubt = float(np.hypot(doubt, np.std([statistic(one, quantile) for one in off], ddof=1)))
+    doubt *= AHEAD if few_days else 1.0
     enough = np.flatnonzero(scored.sum(axis=(0, 1)) >= FEWEST)
     by_node = {int(n): statistic(off[:, :, n], quantile) for n in enough}
     worst = max(by_node.items(), key=lambda item: item[1], default=(-1, np.nan))
@@ -94,6 +102,11 @@ def statistic(off: Array, quantile: float | None) -> float:
     if not values.size:
         return float("nan")
     return float(values.mean() if quantile is None else np.quantile(values, quantile))
+
+
+def few_days(slots: int, slot: int) -> bool:
+    """Whether nobody knows from so many slots what days differ by."""
+    return slots * slot < FEWEST_DAYS * DAY
 
 
 def blocks_of(slots: int, slot: int) -> Array:

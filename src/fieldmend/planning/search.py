@@ -11,7 +11,7 @@ import numpy as np
 from fieldmend.grid import Array, Grid
 from fieldmend.planning.replay import Played, Replay
 from fieldmend.planning.schedule import Schedule
-from fieldmend.planning.scoring import BLOCKS, DAY, FEWEST_DAYS
+from fieldmend.planning.scoring import BLOCKS, few_days
 
 COARSE = (2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512, 768, 1024)
 """Of so many readings one is sent."""
@@ -97,7 +97,7 @@ def longest_interval(grid: Grid) -> float:
 
     Twice as often where blocks cannot tell it in any case: on a record without three days.
     """
-    heard = 1 if len(grid.times) * grid.slot >= FEWEST_DAYS * DAY else 2
+    heard = 2 if few_days(len(grid.times), grid.slot) else 1
     return len(grid.times) / (heard * BLOCKS)
 
 
