@@ -12,6 +12,7 @@ from fieldmend.faults import Episode
 from fieldmend.field.fieldmodel import FieldModel
 from fieldmend.flags import Flag
 from fieldmend.grid import Array, Grid
+from fieldmend.live import afresh
 from fieldmend.live.following import Limits, Said
 from fieldmend.quantities import identify_all
 from fieldmend.recovery.conditions import one_condition
@@ -58,21 +59,29 @@ def smooth(
         grid, {name: _unjudged(X, limits.get(name)) for name, X in grid.values.items()}, {}
     )
     known = None if model is None else _known(model, grid, limits, level)
-    if known is None:
-        return out
-    aligned, options, by = known
-    columns = _columns(grid.nodes, aligned.nodes)
-    for name in aligned.values:
-        if name not in by.model.conditions:
-            continue
-        found = one_condition(aligned, name, options, by)
-        out.said[name] = _said(found, out.said[name], columns)
-        out.episodes[name] = tuple(
-            replace(one, node=int(columns[one.node]))
-            for one in found.episodes
-            if columns[one.node] >= 0
-        )
+    if known is not None:
+        aligned, options, by = known
+        columns = _columns(grid.nodes, aligned.nodes)
+        for name in aligned.values:
+            if name in by.model.conditions:
+                _take(out, name, one_condition(aligned, name, options, by), columns)
+    for name in grid.values:
+        if model is None or name not in model.conditions:
+            its = {name: limits[name]} if name in limits else {}
+            one = afresh.recovered(grid, name, Options(level=level, limits=its, holdout=False))
+            if one is not None:
+                _take(out, name, *one)
     return out
+
+
+def _take(out: Settled, name: str, found: Recovered, columns: Array) -> None:
+    """What was found of one condition, its nodes at the journal's columns (−1: nowhere)."""
+    out.said[name] = _said(found, out.said[name], columns)
+    out.episodes[name] = tuple(
+        replace(one, node=int(columns[one.node]))
+        for one in found.episodes
+        if columns[one.node] >= 0
+    )
 
 
 def _known(

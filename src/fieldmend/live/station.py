@@ -67,7 +67,8 @@ class Station:
         self.closed: int | None = None  # left edge of the slot that closes next
         self.settled = 0  # left edge of the slot that is settled next
         self.smoothing = 0.0  # seconds that the last settling took
-        self._told_of = 0, ""  # conditions, and why there is no new model, when that was last said
+        self.afresh: frozenset[str] = frozenset()  # conditions that are judged when settled only
+        self._told_of: tuple[object, ...] = ()  # what the status hung on when it was last said
         self.ending = False  # no more readings will come
         self.on_closed: Callable[[], Any] = lambda: None
 
@@ -233,6 +234,7 @@ class Station:
         level = self.settings.level
         settled = smooth(self.follower.model, grid, self.settings.limits, level, units)
         self.smoothing = time.process_time() - begun
+        self.afresh = frozenset(settled.episodes) - frozenset(self._followed())
         window = int(grid.times[0]), self.recent.stop
         newest = self.recent.stop - self.slot
         ids = self.intake.writer.conditions
@@ -256,13 +258,21 @@ class Station:
         if self.closed is None:
             return
         model = self.models.poll(self.closed, now)
-        if self._told_of != (len(self.intake.writer.conditions), self.models.refused):
+        if self._told_of != self._telling():
             self._status()
         if model is not None:
             self._take(model)
             with self.journal.lock:
                 self.follower.replay(self.recent.grid())
             self._status()
+
+    def _followed(self) -> tuple[str, ...]:
+        """Conditions that the model in use has a part for."""
+        model = self.follower.model
+        return () if model is None else tuple(model.conditions)
+
+    def _telling(self) -> tuple[object, ...]:
+        return len(self.intake.writer.conditions), self.models.refused, self.afresh
 
     def _failed(self, error: Exception) -> None:
         """The disk is full, or gone: nothing is lost, everything waits."""
@@ -286,16 +296,18 @@ class Station:
 
     def _status(self) -> None:
         """Say in the journal that all is well."""
-        model, why = self.follower.model, ""
-        if model is None:
+        why = ""
+        without = [k for k in self.intake.writer.conditions if k not in self._followed()]
+        if self.follower.model is None:
             why = f"no model yet: it is fitted to the first {self.settings.learn} slots"
             if self.models.refused:
                 why = f"no model, so readings are not judged: {self.models.refused}"
-        else:
-            without = [k for k in self.intake.writer.conditions if k not in model.conditions]
-            if without:
-                why = f"stored and shown, not judged, for lack of a model: {some_names(without)}"
-        self._told_of = len(self.intake.writer.conditions), self.models.refused
+        elif unjudged := [k for k in without if k not in self.afresh]:
+            why = f"stored and shown, not judged, for lack of a model: {some_names(unjudged)}"
+        if later := [k for k in without if k in self.afresh]:
+            said = f"judged when settled, not at once: {some_names(later)}"
+            why = f"{why}; {said}" if why else said
+        self._told_of = self._telling()
         with self.journal.writing() as connection:
             put(connection, status="ok", status_why=why)
         self.intake.health.set("ok", why)
