@@ -28,11 +28,11 @@ def test_means_of_blocks_leave_out_what_was_not_heard():
 
 
 def test_running_means_need_half_of_their_steps():
-    part = np.array([[[1.0], [3.0], [nan], [nan], [nan], [8.0]]])
-    found = excursions._running_means(part, 3)[0, :, 0]
+    part = np.array([[[1.0, 3.0, nan, nan, nan, 8.0]]])
+    found = excursions._running_means(part, 3)[0, 0]
     np.testing.assert_array_equal(found, [2.0, nan, nan, nan])
     np.testing.assert_array_equal(
-        excursions._running_means(part, 2)[0, :, 0], [2.0, 3.0, nan, nan, 8.0]
+        excursions._running_means(part, 2)[0, 0], [2.0, 3.0, nan, nan, 8.0]
     )
     assert excursions._running_means(part, 1) is part
 
@@ -40,6 +40,11 @@ def test_running_means_need_half_of_their_steps():
 def test_medians_of_windows():
     part = np.array([[[1.0, nan], [5.0, nan], [2.0, 4.0]], [[nan, 1.0], [nan, 3.0], [6.0, nan]]])
     np.testing.assert_array_equal(excursions.window_medians(part), [[2.0, 4.0], [6.0, 2.0]])
+
+
+def test_no_shape_reaches_beyond_the_silence_that_is_put_around():
+    shapes = [Shape.of(length) for length in range(1, 3000)]
+    assert max(shape.centre + 2 * shape.around for shape in shapes) <= excursions.WIDEST
 
 
 def still(slots=600, columns=6):
@@ -124,3 +129,19 @@ def test_limits_follow_the_tail():
     assert high == pytest.approx(1.96 * (1.96 / 1.15) ** 2.5, rel=0.03)
     assert lasting._limits(0.1 * usual)[1] == pytest.approx(high * 0.1 if high > 45 else 4.5)
     assert lasting._limits(np.zeros(0)) == (np.inf, np.inf)
+
+
+@pytest.mark.parametrize("either", [False, True])
+def test_many_stretches_are_looked_at_as_each_alone(either, monkeypatch):
+    monkeypatch.setattr(excursions, "BLOCK", 500)  # several blocks of a shape
+    X = still()
+    X[::7, 2] = nan
+    at = [(0, 1, 0), (300, 305, 0), (598, 600, 3), (42, 43, 1), (10, 40, 2), (200, 201, 4)]
+    near = [np.array(one, dtype=int) for one in ([1, 2], [1, 2, 3, 4], [0], [], [0, 5], [3])]
+    side = [None, 0, 1, None, None, 1]
+    found = dict(Course(X, alone=True, either=either).each(at, near, side))
+    assert sorted(found) == list(range(len(at)))
+    for i, went in found.items():
+        alone = Course(X, alone=True, either=either)(*at[i], near[i], side[i])
+        for part in ("size", "back", "same", "other"):
+            np.testing.assert_array_equal(getattr(went, part), getattr(alone, part))

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
-from functools import cached_property
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
 
 import numpy as np
 
-from fieldmend.faults.stretches import Array, node_medians
+from fieldmend.faults.stretches import Array, medians, node_medians
 
 # A departure is looked at in about so many steps, whatever its length.
 STEPS = 6
@@ -18,6 +18,10 @@ LAG = 6
 PLACES = 500
 # Stretches like the one in question that the record has to hold.
 FEWEST = 6
+# Steps of the widest shape, its reference included.
+WIDEST = 3 * (2 * STEPS + 2 * LAG)
+# Numbers at once in looking at many stretches: their arrays stay in the processor's cache.
+BLOCK = 65_536
 
 
 @dataclass(frozen=True)
@@ -81,13 +85,23 @@ class Went:
         return np.ones(len(self.size)) if self._other is None else self._other()
 
 
+@dataclass(frozen=True)
+class _Asked:
+    """A stretch: its shape and first step, whose it is, who is asked, and the side, if told."""
+
+    shape: Shape
+    first: int
+    node: int
+    near: Array
+    side: int | None
+
+
 @dataclass
 class _Usual:
     """How far columns go out of their surroundings at places all over the record."""
 
     places: Array
-    high: Array  # places × columns
-    low: Array
+    ways: tuple[Array, Array]  # up and down, places × columns
     known: Array  # columns that are filled in
 
 
@@ -120,27 +134,64 @@ class Course:
         the record holds; 1 where nothing was heard. `side` is 0 for up, 1 for down, else the
         node's own.
         """
-        shape = Shape.of(stop - start)
-        first = start // shape.step - shape.lag
-        columns = np.append(near, node)
-        out = [o[0] for o in self._out(shape, np.array([first]), columns)]
-        if side is None:
-            side = int(out[1][-1] > out[0][-1])
-        own = max(out[side][-1] / self.spread[node], 1e-300)
-        both = side, 1 - side
+        (_, went), *_ = self.each([(start, stop, node)], [near], [side])
+        return went
+
+    def each(
+        self,
+        at: Sequence[tuple[int, int, int]],
+        near: Sequence[Array],
+        side: Sequence[int | None],
+    ) -> Iterator[tuple[int, Went]]:
+        """The same of many stretches, of one shape after the other: its place in `at`, and it."""
+        shapes: dict[Shape, list[int]] = {}
+        for i, (start, stop, _) in enumerate(at):
+            shapes.setdefault(Shape.of(stop - start), []).append(i)
+        for shape, alike in shapes.items():
+            most = 1 + max(near[i].size for i in alike)
+            size = max(1, BLOCK // (most * (shape.centre + 2 * shape.around)))
+            for a in range(0, len(alike), size):
+                some = alike[a : a + size]
+                asked = [
+                    _Asked(shape, at[i][0] // shape.step - shape.lag, at[i][2], near[i], side[i])
+                    for i in some
+                ]
+                yield from zip(some, self._went(asked), strict=True)
+
+    def _went(self, asked: list[_Asked]) -> Iterator[Went]:
+        """Of stretches of one shape."""
+        most = max(one.near.size for one in asked)
+        columns = np.array([[one.node] * (most + 1) for one in asked])  # itself last
+        for row, one in zip(columns, asked, strict=True):
+            row[: one.near.size] = one.near
+        out = np.array(self._out(asked[0].shape, np.array([one.first for one in asked]), columns))
+        down = out[1, :, -1] > out[0, :, -1]
+        side = [int(down[k]) if one.side is None else one.side for k, one in enumerate(asked)]
+        both = np.array([side, [1 - s for s in side]])
+        out = out[both, np.arange(len(asked))]  # to the node's side, and to the other
+        own = out[0, :, -1]
         with np.errstate(over="ignore", invalid="ignore"):
-            size, back = (np.nan_to_num(out[s][:-1] / self.spread[near] / own) for s in both)
+            measure = np.maximum(own / self.spread[columns[:, -1]], 1e-300)[:, None]
+            size = np.nan_to_num(out / self.spread[columns] / measure)
+        for k, one in enumerate(asked):
+            its = slice(0, one.near.size)
+            known = replace(one, side=side[k])
+            shares = (
+                partial(self._share, known, own[k], out[way, k, its], both[way, k])
+                for way in (0, 1)
+            )
+            yield Went(size[0, k, its], size[1, k, its], *shares)
 
-        def share(s: int) -> Array:
-            places, *usual = self._everywhere(shape, columns)
-            far = np.abs(places - first) > shape.centre
-            far &= ~(usual[side][:, -1] > 0.5 * abs(out[side][-1]))
-            whole = np.count_nonzero(far) / max(len(places), 1) * self._stretches(shape)
-            if whole < FEWEST:  # too long for anybody to say what is usual
-                return np.ones(near.size)
-            return self._shares(out[s][:-1], usual[s][far][:, :-1], whole)
-
-        return Went(size, back, lambda: share(side), lambda: share(1 - side))
+    def _share(self, asked: _Asked, own: float, mine: Array, way: int) -> Array:
+        """Shares of stretches elsewhere in which those near went as far that way."""
+        shape, node, near = asked.shape, asked.node, asked.near
+        usual = self._everywhere(shape, np.append(near, node))
+        far = np.abs(usual.places - asked.first) > shape.centre
+        far &= ~(usual.ways[asked.side or 0][:, node] > 0.5 * abs(own))
+        whole = np.count_nonzero(far) / max(len(far), 1) * self._stretches(shape)
+        if whole < FEWEST:  # too long for anybody to say what is usual
+            return np.ones(near.size)
+        return self._shares(mine, usual.ways[way][np.ix_(far, near)], whole)
 
     def _shares(self, mine: Array, usual: Array, whole: float) -> Array:
         """Share of usual excursions that are as large, each node in its own measure."""
@@ -166,44 +217,49 @@ class Course:
         """Stretches of this shape that the record holds; half overlapping, they differ still."""
         return 2 * len(self.values) / (shape.step * shape.centre)
 
-    def _everywhere(self, shape: Shape, columns: Array) -> tuple[Array, Array, Array]:
-        """Places in the record, and how far the columns go out there, above and below."""
+    def _everywhere(self, shape: Shape, columns: Array) -> _Usual:
+        """Places in the record, and how far these columns at least go out there, up and down."""
         usual = self._usual.get(shape)
         if usual is None:
             steps = -(-len(self.values) // shape.step)
             first = np.unique(np.linspace(0, max(steps - shape.centre, 0), PLACES).astype(int))
             size = len(first), self.values.shape[1]
-            usual = _Usual(first, np.empty(size), np.empty(size), np.zeros(size[1], np.bool_))
+            usual = _Usual(first, (np.empty(size), np.empty(size)), np.zeros(size[1], np.bool_))
             self._usual[shape] = usual
         new = columns[~usual.known[columns]]
         if new.size:
-            usual.high[:, new], usual.low[:, new] = self._out(shape, usual.places, new)
+            for way, out in zip(
+                usual.ways, self._out(shape, usual.places, new[None, :]), strict=True
+            ):
+                way[:, new] = out
             usual.known[new] = True
-        return usual.places, usual.high[:, columns], usual.low[:, columns]
+        return usual
 
     def _out(self, shape: Shape, first: Array, columns: Array) -> tuple[Array, Array]:
-        """Farthest above and below the reference, of windows that begin at `first`."""
+        """Farthest above and below the reference, of windows that begin at `first`.
+
+        `columns` has a row for each window, or one for all.
+        """
         pad = shape.around
-        series = self._coarse(shape.step)
         width = shape.centre + 2 * pad
-        rows = first[:, None] + np.arange(-pad, width - pad)
-        beyond = (rows < 0) | (rows >= len(series))
-        part = series[np.clip(rows, 0, len(series) - 1)[:, :, None], columns]
-        part[beyond] = np.nan
-        held = _running_means(part[:, pad : pad + shape.centre], shape.lasts)
-        around = np.concatenate([part[:, :pad], part[:, pad + shape.centre :]], axis=1)
-        middle = window_medians(around)
+        every = np.lib.stride_tricks.sliding_window_view(self._coarse(shape.step), width, axis=1)
+        part = every[columns, (first + WIDEST - pad)[:, None]]  # windows × columns × steps
+        held = _running_means(part[:, :, pad : pad + shape.centre], shape.lasts)
+        around = np.concatenate([part[:, :, :pad], part[:, :, pad + shape.centre :]], axis=2)
+        middle = medians(around)
         with np.errstate(invalid="ignore"):
-            high = np.where(np.isnan(held), -np.inf, held).max(axis=1) - middle
-            low = middle - np.where(np.isnan(held), np.inf, held).min(axis=1)
+            high = np.where(np.isnan(held), -np.inf, held).max(axis=2) - middle
+            low = middle - np.where(np.isnan(held), np.inf, held).min(axis=2)
         if self.either:
             high = low = np.maximum(high, low)
-        heard = ~np.isnan(held).all(axis=1) & ~np.isnan(middle)
+        heard = ~np.isnan(held).all(axis=2) & ~np.isnan(middle)
         return np.where(heard, high, np.nan), np.where(heard, low, np.nan)
 
     def _coarse(self, step: int) -> Array:
+        """Columns × means of so many slots, with as much silence around as windows reach."""
         if step not in self._steps:
-            self._steps[step] = _block_means(self.values, step)
+            means = _block_means(self.values, step).T
+            self._steps[step] = np.pad(means, ((0, 0), (WIDEST, WIDEST)), constant_values=np.nan)
         return self._steps[step]
 
 
@@ -214,15 +270,15 @@ def window_medians(part: Array) -> Array:
 
 
 def _running_means(part: Array, width: int) -> Array:
-    """Means of so many neighbouring steps, along the middle axis; NaN where most were not heard."""
+    """Means of so many neighbouring steps, along the last axis; NaN where most were not heard."""
     if width == 1:
         return part
     known = ~np.isnan(part)
     total, count = (
-        np.cumsum(np.pad(a, ((0, 0), (1, 0), (0, 0))), axis=1)
+        np.cumsum(np.pad(a, ((0, 0), (0, 0), (1, 0))), axis=2)
         for a in (np.where(known, part, 0.0), known.astype(float))
     )
-    total, count = (a[:, width:] - a[:, :-width] for a in (total, count))
+    total, count = (a[:, :, width:] - a[:, :, :-width] for a in (total, count))
     return np.where(count >= width / 2, total / np.maximum(count, 1), np.nan)
 
 

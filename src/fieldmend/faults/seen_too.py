@@ -125,25 +125,33 @@ def _by_nodes(values: Array, flagged: Mask, context: Context, mute: Mask) -> Mas
     )
     near, wide = _companions(sound, context, (NEAR, WIDE))
     often = {sign: (singles == sign).mean(axis=0) for sign in (1, -1)}
-    found = []
+    at, sides = [], []
     for n, a, b in _stretches(values, asked, mute):
-        down = int(middle(departure[a:b, n][asked[a:b, n]]) < 0)
-        sides = down, None
-        at = a, b, n
-        single = bool((singles[a:b, n] != 0)[asked[a:b, n]].all())
-        if single:
-            calm = near[n][~singles[max(a - LAG, 0) : b + LAG, near[n]].any(axis=0)]
-            sign = 1 - 2 * down
-            chance = _least(courses, sides, at, (calm,), OF_A_SPIKE)
-            chance = min(chance, _coincide(singles[a:b, near[n]] == sign, often[sign][near[n]]))
-        else:
-            chance = _least(lasting, sides, at, (near[n], wide[n]), CHANCE)
-        found.append((at, single, chance))
-    for least, singly in ((CHANCE, False), (OF_A_SPIKE, True)):
-        chances = np.array([chance for _, single, chance in found if single == singly])
-        limit = least * _odds(chances <= least)
-        for (a, b, n), single, chance in found:
-            if single == singly and chance <= limit:
+        at.append((a, b, n))
+        sides.append(int(middle(departure[a:b, n][asked[a:b, n]]) < 0))
+    alone = [bool((singles[a:b, n] != 0)[asked[a:b, n]].all()) for a, b, n in at]
+    some = [i for i, single in enumerate(alone) if single]
+    rest = [i for i, single in enumerate(alone) if not single]
+    chance = np.ones(len(at))
+    calm = [
+        near[n][~singles[max(a - LAG, 0) : b + LAG, near[n]].any(axis=0)]
+        for a, b, n in (at[i] for i in some)
+    ]
+    chance[some] = _least(
+        courses, [at[i] for i in some], [sides[i] for i in some], (calm,), OF_A_SPIKE
+    )
+    for i in some:
+        a, b, n = at[i]
+        sign = 1 - 2 * sides[i]
+        its = _coincide(singles[a:b, near[n]] == sign, often[sign][near[n]])
+        chance[i] = min(chance[i], its)
+    circles = tuple([circle[at[i][2]] for i in rest] for circle in (near, wide))
+    chance[rest] = _least(lasting, [at[i] for i in rest], [sides[i] for i in rest], circles, CHANCE)
+    for least, group in ((CHANCE, rest), (OF_A_SPIKE, some)):
+        limit = least * _odds(chance[group] <= least)
+        for i in group:
+            if chance[i] <= limit:
+                a, b, n = at[i]
                 out[a:b, n] = asked[a:b, n]
     return out
 
@@ -233,18 +241,27 @@ def _relative(values: Array) -> Array:
 
 def _least(
     courses: tuple[Course, ...],
-    sides: tuple[int | None, ...],
-    at: tuple[int, int, int],
-    circles: tuple[Array, ...],
+    at: list[tuple[int, int, int]],
+    sides: list[int],
+    circles: tuple[list[Array], ...],
     enough: float,
-) -> float:
-    """The least chance over circles of companions and courses; none further once one is small."""
-    least = 1.0
+) -> Array:
+    """Of each stretch the least chance over circles of companions and courses.
+
+    None further once one is small. To the side of its departure in the first course, in the other
+    to its own.
+    """
+    least = np.ones(len(at))
     for near in circles:
-        for course, side in zip(courses, sides, strict=True):
-            least = min(least, by_chance(course(*at, near, side)))
-            if least <= enough:
-                return least
+        for course, given in zip(courses, (True, False), strict=True):
+            left = np.flatnonzero(least > enough)
+            asked = course.each(
+                [at[i] for i in left],
+                [near[i] for i in left],
+                [sides[i] if given else None for i in left],
+            )
+            for k, went in asked:
+                least[left[k]] = min(least[left[k]], by_chance(went))
     return least
 
 

@@ -125,12 +125,24 @@ def node_medians(values: Array) -> Array:
         return np.full(values.shape[1], np.nan)
     if len(values) > LONG:
         return np.array([_median(column) for column in values.T])
-    ranked = np.sort(values, axis=0)  # NaN last
-    count = values.shape[0] - np.isnan(ranked).sum(axis=0)
-    column = np.arange(values.shape[1])
-    low = ranked[np.maximum(count - 1, 0) // 2, column]
-    high = ranked[np.minimum(count // 2, values.shape[0] - 1), column]
-    return np.where(count > 0, low + (high - low) / 2, np.nan)
+    return medians(values.T)
+
+
+def medians(values: Array) -> Array:
+    """Median of the numbers along the last axis, which is not empty; NaN where there are none.
+
+    Examples
+    --------
+    >>> medians(np.array([[1.0, 3.0, np.nan], [np.nan, np.nan, np.nan]]))
+    array([ 2., nan])
+    """
+    ranked = np.sort(values, axis=-1)  # NaN last
+    ranked = ranked.reshape(-1, values.shape[-1])
+    count = values.shape[-1] - np.isnan(ranked).sum(axis=-1)
+    row = np.arange(len(ranked))
+    low = ranked[row, np.maximum(count - 1, 0) // 2]
+    high = ranked[row, np.minimum(count // 2, values.shape[-1] - 1)]
+    return np.where(count > 0, low + (high - low) / 2, np.nan).reshape(values.shape[:-1])
 
 
 def _median(column: Array) -> float:
