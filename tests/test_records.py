@@ -614,7 +614,7 @@ def test_postgres(postgres):
     same(fm.read(postgres, table="public.readings"))
     half = fm.read(postgres, query="SELECT * FROM readings WHERE node = 'a'")
     assert half.origin.read == 2
-    with pytest.raises(fm.InputError, match="table= or query="):
+    with pytest.raises(fm.InputError, match=r"table= \(--table\) or query="):
         fm.read(postgres)
     with pytest.raises(fm.InputError, match="PostgreSQL says"):
         fm.read(postgres, table='readings"; DROP TABLE readings;--')

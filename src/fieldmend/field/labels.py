@@ -60,7 +60,8 @@ def aligned(grid: Any, nodes: tuple[str, ...], new_nodes: str) -> Any:
     if unknown and new_nodes == "refuse":
         raise InputError(
             f"the model does not know {named('node', unknown)}",
-            hint="Fit a model to them, or follow them by their own past: new_nodes='own'",
+            hint="Fit a model to them, or follow them by their own past: new_nodes='own' "
+            "(--new-nodes own)",
         )
     if not known.intersection(grid.nodes):
         raise InputError(

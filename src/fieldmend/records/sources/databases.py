@@ -90,7 +90,9 @@ def postgres(address: str, table: str | None, query: str | None) -> Stage:
             "reading PostgreSQL needs psycopg", hint="pip install 'fieldmend[postgres]'"
         ) from error
     if table is None and query is None:
-        raise InputError("no table was named", file=name, hint="Give table= or query=")
+        raise InputError(
+            "no table was named", file=name, hint="Give table= (--table) or query= (--query)"
+        )
     try:
         con = psycopg.connect(address, client_encoding="utf8")
     except psycopg.Error as error:

@@ -88,7 +88,7 @@ def refuse_empty(
         raise InputError(
             "all readings are missing",
             file=ledger.plans[0].stage.name,
-            hint="Look at missing=, and at the columns taken: " + listing(names),
+            hint="Look at missing= (--missing), and at the columns taken: " + listing(names),
         )
     return [
         f"{shape.column_is} {shown(name)} has no reading at all"

@@ -136,7 +136,7 @@ class Long(Shape):
             if name not in kinds:
                 raise InputError(
                     f"no condition {shown(name)!r}; found: {listing(kinds)}",
-                    hint="Name one of these with conditions=",
+                    hint="Name one of these with conditions= (--condition)",
                 )
         return tuple(nodes), tuple(kinds if wanted is None else wanted)
 

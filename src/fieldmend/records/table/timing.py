@@ -19,7 +19,7 @@ def column_named(name: str, names: Sequence[str], role: str, file: str) -> int:
     raise InputError(
         f"no column {shown(name)!r} for {role}; found: {listing(names)}",
         file=file,
-        hint=f"Name one of these with {role}=",
+        hint=f"Name one of these with {role}= (--{role.removesuffix('s')})",
     )
 
 
