@@ -1,0 +1,500 @@
+"""What the search for faults decides and says, at the places where decisions turn."""
+
+from dataclasses import replace
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from scipy.stats import binom, poisson
+
+import naive_faults as naive
+from fieldmend.faults import gross, lasting, levels, seen_too
+from fieldmend.faults.agreed import agreed
+from fieldmend.faults.daily import _around, _excursions, _next_to, _quiet, daily
+from fieldmend.faults.jumping import jumping, settles
+from fieldmend.faults.labels import Context
+from fieldmend.faults.packets import PACKET, Packets
+from fieldmend.faults.settling import _comes_back, settled
+from fieldmend.faults.stretches import rare
+from fieldmend.faults.together import common_moves, gathered
+from fieldmend.quantities import Kind as Quality
+from fieldmend.quantities import Quantity
+
+HOUR = 3_600_000_000
+NOTHING = np.zeros((0, 0), dtype=bool)
+
+
+def holed(seed, shape, share=0.2):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=shape)
+    X[rng.random(shape) < share] = np.nan
+    return X
+
+
+# Who sees it too
+
+
+def test_singles_are_one_or_two_readings_beside_each_other_with_their_side():
+    values = np.zeros((12, 2))
+    values[5, 0] = np.nan
+    asked = np.zeros(values.shape, dtype=bool)
+    asked[[1, 4, 6, 9, 10, 11], 0] = True
+    departure = np.where(np.arange(12)[:, None] < 5, -3.0, 3.0) * np.ones((1, 2))
+    got = seen_too._singles(values, departure, asked)
+    assert got[:, 0].tolist() == [0, -1, 0, 0, -1, 0, 1, 0, 0, 0, 0, 0]
+    assert not got[:, 1].any()
+
+
+def test_singles_that_coincide_are_counted_by_poisson():
+    alike = np.array([[True, False, True, False], [True, False, False, False]])
+    often = np.array([0.01, 0.02, 0.03, 0.04])
+    assert seen_too._coincide(alike, often) == pytest.approx(poisson.sf(1, 0.1 * 2))
+    assert seen_too._coincide(alike[:, 1:2], often[:1]) == 1.0
+
+
+def test_stretches_with_a_muted_reading_are_not_asked():
+    values = np.zeros((20, 3))
+    values[[6, 7], 0] = np.nan
+    asked, mute = np.zeros((2, 20, 3), dtype=bool)
+    asked[[4, 5, 8, 10], 0] = True  # over silence, and over one reading between
+    asked[[3, 6], 1] = True
+    asked[[3, 4, 9], 2] = True
+    mute[5, 2] = True
+    got = [*seen_too._stretches(values, asked, mute)]
+    assert got == [(0, 4, 11), (1, 3, 4), (1, 6, 7), (2, 9, 10)]
+
+
+def test_the_first_circle_that_is_sure_enough_ends_the_asking():
+    asked = []
+
+    class Asked:
+        """Companions near hardly ever go as far, those in the wider circle never."""
+
+        def each(self, at, near, side):
+            asked.append((len(at), near[:1], side[:1]))
+            for k, name in enumerate(near):
+                same = np.full(4, {"near": 0.09, "wide": 0.001, "sure": 1e-9}[name])
+                yield k, SimpleNamespace(size=np.ones(4), back=np.zeros(4), same=same, other=same)
+
+    both = Asked(), Asked()
+    circles = ["near", "sure"], ["wide", "wide"]
+    least = seen_too._least(both, [(3, 9, 2), (4, 8, 1)], [1, 0], circles, 1e-8)
+    chances = [binom.sf(np.arange(4), 4, share)[-1] for share in (0.001, 1e-9)]
+    assert least[0] == pytest.approx(chances[0])
+    assert least[1] == pytest.approx(chances[1])
+    assert asked[:3] == [(2, ["near"], [1]), (1, ["near"], [None]), (1, ["wide"], [1])]
+
+
+def test_readings_without_their_hours():
+    values = np.tile(np.arange(24.0), 4)[:, None] + np.repeat([0.0, 0, 3, 7], 24)[:, None]
+    got = seen_too._without_habit(values, Context(slot=HOUR))
+    np.testing.assert_allclose(got[:, 0], np.repeat([0.0, 0, 3, 7], 24) - 1.5)
+    extra = np.vstack([values, values[:5]])
+    assert seen_too._without_habit(extra, Context(slot=HOUR))[96:, 0] == pytest.approx([-1.5] * 5)
+    for few in (values[:95], values[:0]):
+        assert seen_too._without_habit(few, Context(slot=HOUR)) is few
+    for slot in (0, 7 * HOUR):
+        assert seen_too._without_habit(values, Context(slot=slot)) is values
+
+
+def test_companions_are_the_nearest_and_the_most_alike():
+    rng = np.random.default_rng(0)
+    base = rng.normal(size=(60, 2))
+    X = base[:, [0, 1, 0, 1, 0, 1]] + 0.1 * rng.normal(size=(60, 6))
+    places = {f"n{k}": {"x": float(k), "y": 0.0} for k in range(6)}
+    context = Context(nodes=[*places], places=places)
+    one, two = seen_too._companions(X, context, (1, 2))
+    assert sorted(two[0]) == [1, 2, 4]
+    for n in range(6):
+        kin = [m for m in range(6) if m != n and m % 2 == n % 2]
+        assert set(two[n]) >= set(kin)  # alike
+        assert {m for m in (n - 1, n + 1) if 0 <= m < 6} <= set(two[n])  # near
+        assert set(one[n]) <= set(two[n])
+        assert len(one[n]) == 2
+
+
+def test_what_is_relative_is_what_is_left_of_node_and_slot():
+    X = holed(0, (30, 4))
+    deviation = X - naive.medians(X)
+    want = deviation - naive.medians(deviation.T)[:, None]
+    np.testing.assert_allclose(seen_too._relative(X), want)
+    np.testing.assert_allclose(seen_too._relative(X[:, :2]), deviation[:, :2])
+
+
+# Lasting faults
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_departures_reach_from_the_core_as_far_as_it_is_off(seed):
+    rng = np.random.default_rng(seed)
+    z = rng.normal(0, 2.0, (80, 3))
+    z[20:45, 0] += 9.0
+    known = rng.random(z.shape) < 0.9
+    mean, gone = 0.8 * z, rng.random(z.shape) < 0.02
+    low, high = 2.0, 6.0
+    want = np.zeros(z.shape, dtype=bool)
+    half = lasting.SMOOTH // 2
+    for n in range(3):
+        at = [t for t in range(80) if known[t, n]]
+        core = np.array([abs(mean[t, n]) > high or gone[t, n] for t in at])
+        hull = np.array([abs(mean[t, n]) > low or gone[t, n] for t in at])
+        for a, b in naive.runs(naive.grown(core, naive.joined(hull, half))):
+            sizes = [abs(z[t, n]) for t in at[a:b]]
+            runs = naive.joined([s > low for s in sizes], half)
+            if sum(runs) >= half:
+                peak = np.array([s > max(sizes) / 3 for s in sizes])
+                want[at[a:b], n] = naive.grown(runs & peak, runs)
+    got = lasting._departures(z, mean, known, gone, (low, high))
+    np.testing.assert_array_equal(got, want)
+    assert want.any()
+
+
+def test_where_a_node_goes_at_other_times_is_a_habit():
+    size = np.ones((100, 2))
+    found = np.zeros(size.shape, dtype=bool)
+    found[20:30] = True
+    size[20:30] = 10.0
+    size[60:62, 0] = 5.5  # two of ninety: more than two in a hundred
+    size[60:61, 1] = 5.5
+    nothing = np.zeros(size.shape, dtype=bool)
+    got = lasting._habitual(size, found, nothing)
+    assert got[20:30, 0].all()
+    assert not got[:, 1].any()
+    assert not lasting._habitual(size, found, size == 5.5).any()  # left out: not asked
+    size[60:62, 0] = 4.9
+    assert not lasting._habitual(size, found, nothing).any()
+    assert not lasting._habitual(size[20:30], found[20:30], nothing[20:30]).any()
+
+
+def strayed_slowly(values):
+    off = np.abs(values - naive.medians(values.T)[:, None])
+    heard = [column[~np.isnan(column)] for column in off.T]
+    often, seldom = (np.quantile([np.quantile(c, q) for c in heard], 0.9) for q in (0.9, 0.99))
+    far = seldom * max(seldom / often, lasting.MILD) ** 2
+    out = np.zeros(values.shape, dtype=bool)
+    for n in range(values.shape[1]):
+        at = np.flatnonzero(~np.isnan(values[:, n]))
+        there = off[at, n] > far
+        if np.mean(off[at, n] <= often) < lasting.AT_HOME:
+            continue
+        for a, b in naive.runs(naive.joined(there, lasting.SMOOTH)):
+            if b - a < lasting.SMOOTH // 2 or there[a:b].mean() <= 0.5:
+                continue
+            as_far = off[at, n] > 0.5 * np.median(off[at[a:b], n])
+            core = np.array([a <= i < b for i in range(at.size)])
+            own = naive.grown(core, naive.joined(as_far, lasting.SMOOTH))
+            if (as_far & ~own).sum() <= lasting.HABITUAL * (~own).sum():
+                out[at[a:b], n] = True
+    return out
+
+
+def test_a_node_that_is_home_at_other_times_has_strayed():
+    rng = np.random.default_rng(2)
+    X = rng.normal(size=(300, 60)) + np.sin(np.arange(300) / 30)[:, None]
+    X[rng.random(X.shape) < 0.1] = np.nan
+    X[200:, 1] += 60.0  # failed
+    X[:, 2] += 60.0  # on a summit
+    X[100:120, 3] += 60.0  # goes there ...
+    X[220:226, 3] += 40.0  # ... at other times too
+    X[100:106, 4] += 60.0  # too short
+    X[150:190, 5] += np.where(np.arange(40) % 3 > 0, 60.0, 0.0)  # most of the time
+    want = strayed_slowly(X)
+    assert want.any(axis=0).tolist() == [False, True, False, False, False, True] + [False] * 54
+    np.testing.assert_array_equal(lasting.strayed(X, np.zeros(X.shape, dtype=bool)), want)
+    assert not lasting.strayed(np.full((20, 3), np.nan), np.zeros((20, 3), dtype=bool)).any()
+    assert not lasting.strayed(np.ones((20, 3)), np.zeros((20, 3), dtype=bool)).any()
+
+
+def test_what_is_absurd_is_rare_and_its_own():
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(200, 8))
+    nothing = np.zeros(X.shape, dtype=bool)
+    assert not lasting.absurd(X, nothing).any()
+    X[50, 3] += 40.0
+    X[120] += 40.0  # all together
+    found = lasting.absurd(X, nothing)
+    assert np.argwhere(found).tolist() == [[50, 3]]
+    X[10, 0] = 1e3
+    size, _ = lasting._sizes(X, nothing)
+    limit = rare(size.ravel(), 4.0)
+    for times, false in ((0.99, False), (1.01, True)):
+        X[10, 0] = 1e3 * times * limit / size[10, 0]
+        X[10, 0] += (1 - times * limit / size[10, 0]) * np.median(X[:, 0])  # from its level
+        assert lasting.absurd(X, nothing)[10, 0] == false
+    assert not lasting.absurd(np.full((5, 3), np.nan), np.zeros((5, 3), dtype=bool)).any()
+
+
+def test_what_lasts_away_is_a_third_of_the_way_for_most_of_the_time():
+    departure = np.concatenate([np.zeros(40), np.full(60, 6.0), np.zeros(40)])
+    departure[70] = 1.9  # came back
+    got = levels._away(departure, 6.0, 0.5)
+    assert np.flatnonzero(got).tolist() == [t for t in range(40, 100) if t != 70]
+    assert not levels._away(departure, -6.0, 0.5).any()
+    assert not levels._away(departure, 6.0, 3.1).any()  # within its unrest
+    few = np.where(np.arange(140) % 3 == 0, departure, 0.0)
+    assert not levels._away(few, 6.0, 0.5).any()
+    silent = np.where(np.arange(140) % 3 == 0, departure, np.nan)
+    got = levels._away(silent, 6.0, 0.5)
+    assert np.flatnonzero(got).tolist() == [*range(42, 100, 3)]
+
+
+def test_home_is_the_part_that_lies_nearer_to_the_others():
+    levels_of = np.array([-1.0, 0.0, 1.0, 2.0])
+    off = np.concatenate([np.full(50, 9.0), np.full(50, 0.0)])
+    assert not levels._is_home(off, slice(0, 50), levels_of)
+    assert levels._is_home(off[::-1], slice(0, 50), levels_of)
+    assert levels._is_home(off / 9, slice(0, 50), levels_of)  # says little: the earlier one
+    assert not levels._is_home(off[::-1], slice(0, 30), levels_of)  # too short for a home
+
+
+def test_nodes_that_rest_at_one_value_are_at_rest():
+    values = np.zeros((20, 3))
+    values[:, 2] = 1.0
+    runs = np.zeros(values.shape, dtype=bool)
+    runs[5:15, 0] = runs[12:18, 1] = runs[5:15, 2] = True
+    got = gross._at_rest(values, runs)
+    assert got[5:15, 0].all()  # three of its ten slots beside another
+    assert got[12:18, 1].all()
+    assert not got[:, 2].any()
+    runs[12, 1] = False
+    assert not gross._at_rest(values, runs)[5:15, 0].any()  # two of ten
+
+
+def test_a_flat_line_has_to_be_twice_as_long_as_any_other():
+    rng = np.random.default_rng(0)
+    common = np.cumsum(rng.normal(size=300))[:, None]
+    X = common + 0.1 * rng.normal(size=(300, 6))
+    nothing = np.zeros(X.shape, dtype=bool)
+    X[100:120, 2] = X[100, 2]
+    assert np.flatnonzero(gross.flat(X, nothing)[:, 2]).tolist() == [*range(100, 120)]
+    again = X.copy()
+    again[200:211, 2] = again[200, 2]
+    assert not gross.flat(again, nothing).any()
+    again[210, 2] += 1.0
+    assert gross.flat(again, nothing)[:, 2].sum() == 20
+    calm = np.full((300, 6), 5.0) + 0.1 * rng.normal(size=(300, 6))
+    calm[100:120, 2] = 5.0  # nothing moves meanwhile
+    assert not gross.flat(calm, nothing).any()
+    constant = X.copy()
+    constant[:, 0] = 3.0  # one run: nothing to hold it against
+    assert gross.flat(constant, nothing)[:, 2].sum() == 20
+
+
+def test_fog_is_a_quarter_of_those_heard():
+    humid = Quantity(Quality.BOUNDED, 0.0, 100.0)
+    X = np.full((3, 9), 50.0)
+    X[0, :3] = 99.0
+    X[1, :2] = 99.5
+    X[2, :3] = 98.9
+    got = gross.saturated(X, humid)
+    assert got[0].tolist() == [True] * 3 + [False] * 6
+    assert not got[1:].any()
+    X[1, 5:] = np.nan
+    assert gross.saturated(X, humid)[1, :2].all()
+    assert gross.saturated(100 - X, humid)[0, :3].all()
+    assert not gross.saturated(X, Quantity(Quality.LINEAR, high=100.0)).any()
+
+
+# Hours
+
+
+def test_the_hour_and_its_neighbours_round_the_clock():
+    assert np.flatnonzero(_next_to(0)).tolist() == [0, 1, 23]
+    assert np.flatnonzero(_next_to(7)).tolist() == [6, 7, 8]
+    by_hour = np.zeros((2, 24))
+    by_hour[0, 0], by_hour[1, 10] = 5.0, 3.0
+    got = _around(by_hour)
+    assert np.flatnonzero(got[0] == 5).tolist() == [0, 1, 23]
+    assert np.flatnonzero(got[1] == 3).tolist() == [9, 10, 11]
+
+
+def test_an_excursion_is_as_large_as_the_smaller_of_its_jumps():
+    X = np.zeros((20, 2))
+    X[5:8, 0] = 6.0
+    X[8:, 0] = 2.0
+    X[3, 0] = np.nan
+    X[0, 1] = 7.0
+    flagged = np.zeros(X.shape, dtype=bool)
+    flagged[5:8, 0] = flagged[0, 1] = True
+    assert _excursions(X, flagged).tolist() == [[0, 5, 8, 4.0], [1, 0, 1, 7.0]]
+    assert _excursions(X, np.ones((20, 2), dtype=bool))[0].tolist() == [0, 0, 20, 0.0]
+
+
+def test_the_quiet_third_of_the_hours_is_that_in_which_nodes_move_least():
+    rng = np.random.default_rng(0)
+    hour = np.arange(240) % 24
+    X = rng.normal(size=(240, 3)) * np.where((hour >= 3) & (hour < 12), 0.01, 1.0)[:, None]
+    X[:, 1] *= 1000  # each in its own measure
+    nothing = np.zeros(X.shape, dtype=bool)
+    assert np.flatnonzero(_quiet(X, nothing, hour)).tolist() == [*range(4, 12)]
+    jumpy = X.copy()
+    jumpy[hour == 5] += 1e5
+    flagged = np.repeat((hour == 5)[:, None], 3, axis=1)
+    assert not _quiet(jumpy, nothing, hour)[5]
+    assert 5 not in np.flatnonzero(_quiet(jumpy, flagged, hour))  # nothing is left to tell
+
+
+@pytest.mark.parametrize(("days", "with_it", "nodes", "kept"), [
+    (10, 8, 3, True), (10, 7, 3, False), (10, 8, 2, False), (5, 5, 3, True), (4, 4, 3, False),
+])  # fmt: skip
+def test_what_the_hour_brings_on_most_days(days, with_it, nodes, kept):
+    """One in two days by chance: of nine others seven are more than that, of four all."""
+    rng = np.random.default_rng(0)
+    hour = np.arange(24 * days) % 24
+    X = rng.normal(size=(24 * days, 5)) * np.where(hour < 8, 0.01, 1.0)[:, None]
+    fleck = np.zeros(X.shape, dtype=bool)
+    for day in range(with_it):
+        fleck[24 * day + 12, day % nodes] = True
+    X[fleck] += 50.0
+    got = daily(X, fleck, Context(slot=HOUR))
+    assert got[fleck].all() == got.any() == kept
+    assert not daily(X[::2], fleck[::2], Context(slot=2 * HOUR)).any()
+    if kept:
+        night = fleck.copy()
+        night[[26, 51, 76], 1] = True  # what comes in the quiet hours as well
+        jumpy = X.copy()
+        jumpy[[26, 51, 76], 1] += 90.0
+        assert not daily(jumpy, night, Context(slot=HOUR))[[26, 51, 76], 1].any()
+
+
+# Moves of many
+
+
+def test_a_move_of_many_has_its_size_its_nodes_and_its_end():
+    rng = np.random.default_rng(0)
+    X = rng.normal(0, 0.1, (400, 6))
+    X[40:60, :4] += np.array([5.0, 5.0, 5.0, 9.0])
+    flagged = np.zeros(X.shape, dtype=bool)
+    (move,) = common_moves(X, flagged, 50)
+    assert (move.start, move.stop, move.nodes, move.heard) == (40, 60, 4, 6)
+    step = np.diff(X, axis=0)
+    usual = naive.MAD * np.median(np.abs(step), axis=0)
+    assert move.size == pytest.approx(np.median(step[39]))
+    assert move.strength == pytest.approx(np.median(step[39] / usual))
+    assert move.node == int(np.argmax(step[39] / usual))
+    X[40:60, 3] -= 9.0  # three of six
+    assert not [*common_moves(X, flagged, 50)]
+    assert not [*common_moves(X[:, :4], flagged[:, :4], 50)]
+
+
+def test_departures_near_in_time_are_one_event():
+    event = np.zeros((40, 3), dtype=bool)
+    event[5:8, 0] = event[14, 1] = event[22:24, 2] = True
+    z = np.ones((40, 3)) * np.array([2.0, -7.0, 3.0])
+    first, second = gathered(event, z, 10 * z)
+    assert (first.start, first.stop, first.nodes, first.readings) == (5, 15, 2, 4)
+    assert (first.node, first.size, first.strength) == (1, -70.0, 2.0)
+    assert (second.start, second.stop, second.node, second.strength) == (22, 24, 2, 3.0)
+
+
+# Packets, bursts, places that settle
+
+
+def test_another_condition_leaves_its_neighbours_in_the_very_slot():
+    rng = np.random.default_rng(0)
+    other = rng.normal(size=(2000, 2))
+    limit = rare(np.diff(other[:, 0]), PACKET)
+    context = Context(condition="t", companions={"h": other})
+    for slot, size, off in ((95, 1.3 * limit, True), (95, 0.5 * limit, False)):
+        moved = other.copy()
+        moved[slot, 0] = size
+        found = Packets(replace(context, companions={"h": moved}))
+        assert found.off(0, slot) is off
+        assert not found.off(0, 94 - 60)
+    moved[95, 0] = np.nan
+    assert not Packets(replace(context, companions={"h": moved})).off(0, 95)
+    own = Packets(
+        replace(context, companions={"t": np.where(np.arange(2000)[:, None] == 9, 1e6, other)})
+    )
+    assert not own.off(0, 9)
+
+
+def test_eleven_readings_say_where_a_condition_is():
+    other = np.zeros((60, 1))
+    other[::7] = 0.1
+    other[20:25] = 50.0  # five before, five after: the median is the slot's own
+    other[26:31] = -50.0
+    other[25] = 1.0
+    packets = Packets(Context(companions={"h": other}))
+    packets._column("h", 0)
+    at, readings, _ = packets._columns["h", 0]
+    packets._columns["h", 0] = at, readings, 0.5
+    assert not packets.off(0, 25)
+    other[19] = other[18] = 50.0  # beyond the eleven
+    assert not packets.off(0, 25)
+    packets._columns["h", 0] = at, np.where(np.arange(60) == 30, 50.0, readings), 0.5
+    assert packets.off(0, 25)
+
+
+def test_small_steps_are_less_than_half_of_how_far_it_was():
+    assert settles(np.array([0.0, 8.0, 6.0, 4.5, 3.0, 0.0]))
+    assert not settles(np.array([0.0, 8.0, 6.0, 5.0, 4.1, 0.0]))  # more than half at the end
+    assert not settles(np.array([0.0, 8.0, 3.0, 2.0, 1.0, 0.0]))  # more than half within
+    assert not settles(np.array([0.0, 8.0, 3.0, 0.0]))  # two readings do not tell
+    assert settles(np.array([0.0, 10.0, 6.0, 3.0, 0.0]) + np.arange(5.0))
+
+
+def test_both_jumps_exceed_three_in_four_of_the_nodes_own():
+    X = np.cumsum(np.tile([1.0, 1.0, 1.0, 2.0], 15))[:, None]
+    for jump, false in ((2.5, True), (0.5, False)):
+        one = X.copy()
+        one[30] = one[29] - jump
+        flagged = np.zeros(X.shape, dtype=bool)
+        flagged[30] = True
+        assert jumping(one, flagged)[30, 0] == false
+    for edge in (0, 59):
+        flagged = np.zeros(X.shape, dtype=bool)
+        flagged[edge] = True
+        assert jumping(X, flagged)[edge, 0]  # at the ends nobody knows
+
+
+def test_a_place_comes_back_to_within_half_of_how_far_it_went():
+    away = np.concatenate([np.zeros(10), 8 * np.exp(-np.arange(20) / 6), np.zeros(10)])
+    assert _comes_back(away, 10, 30)
+    assert _comes_back(away + np.where(np.arange(40) >= 30, 3.9, 0) * 0.1, 10, 30)
+    left = away + np.where(np.arange(40) >= 26, 4.5, 0.0)
+    assert not _comes_back(left, 10, 30)
+    assert not _comes_back(np.where((np.arange(40) > 9) & (np.arange(40) < 30), 8.0, 0.0), 10, 30)
+
+
+def test_a_place_may_settle_for_a_tenth_of_its_readings():
+    X = np.tile(np.sin(np.arange(400.0) / 9)[:, None], (1, 5))
+    part = 8 * np.exp(-np.arange(38) / 10)
+    X[100:138, 0] += part
+    found = np.abs(X - X[:, [3]]) > 0.15
+    assert settled(X, found)[100:138, 0].sum() == found[:, 0].sum()
+    assert not settled(X[:370], found[:370]).any()  # 38 of 370
+    for late in (6, 7):  # slots until it is heard again
+        gap = X.copy()
+        last = np.flatnonzero(found[:, 0])[-1]
+        gap[last + 1 : last + late, 0] = np.nan
+        assert settled(gap, found & ~np.isnan(gap)).any() == (late <= 6)
+    assert not settled(X[: last + 1], found[: last + 1]).any()  # to the end: nobody knows
+
+
+# Masks that the field refutes
+
+
+@pytest.mark.parametrize(("wrong", "kept"), [(8, 40), (9, None)])
+def test_four_in_five_inside_and_half_of_them_well_inside(wrong, kept):
+    X = np.full((60, 1), 0.1)
+    masked = np.zeros(X.shape, dtype=bool)
+    masked[10:50] = True
+    field = np.zeros(X.shape)
+    X[20:24] = 0.59
+    X[np.linspace(12, 47, wrong).astype(int)] = 5.0
+    got = agreed(X, field, (field - 1, field + 1), masked)
+    assert got.sum() == kept if kept else got.sum() < 40
+    wide = np.where(X < 1, 0.7, X)  # inside, and none of them well
+    assert not agreed(wide, field, (field - 1, field + 1), masked).any()
+    lopsided = agreed(-X, field, (field - 1, field + 9), masked)
+    np.testing.assert_array_equal(lopsided, got)
+
+
+def test_a_node_that_dies_was_well_before():
+    X = np.concatenate([np.full(40, 0.1), np.full(30, 9.0), np.full(30, 0.1)])[:, None]
+    field, masked = np.zeros(X.shape), np.ones(X.shape, dtype=bool)
+    got = agreed(X, field, (field - 1, field + 1), masked)
+    assert not got[40:70].any()
+    assert got[:35].all()
+    assert got[75:].all()
