@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from fieldmend.faults import excursions, lasting, seen_too
+from fieldmend.faults import excursions, lasting, seen_too, stretches
 from fieldmend.faults.excursions import Course, Shape
 
 nan = np.nan
@@ -40,6 +40,14 @@ def test_running_means_need_half_of_their_steps():
 def test_medians_of_windows():
     part = np.array([[[1.0, nan], [5.0, nan], [2.0, 4.0]], [[nan, 1.0], [nan, 3.0], [6.0, nan]]])
     np.testing.assert_array_equal(excursions.window_medians(part), [[2.0, 4.0], [6.0, 2.0]])
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 10, 11, stretches.FEW, stretches.FEW + 1])
+def test_the_quick_median_is_numpys_to_the_last_bit(size):
+    values = np.random.default_rng(size).normal(size=size)
+    assert stretches.middle(values) == np.median(values)
+    values[0] = nan
+    assert np.isnan(stretches.middle(values))
 
 
 def test_no_shape_reaches_beyond_the_silence_that_is_put_around():

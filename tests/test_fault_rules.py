@@ -66,7 +66,7 @@ def test_a_move_lasts_until_the_nodes_are_half_way_back():
 
 def test_a_node_that_goes_nowhere_makes_no_spike_certain():
     spike = episodes.Stretch(
-        0, np.array([5]), np.array([9.0]), np.array([7.0]), 1, False, False, 0.1
+        0, np.array([5]), np.array([9.0]), np.array([7.0]), np.zeros(1), 1, False, False, 0.1
     )
     for farthest, sure in ((0.0, False), (1.0, True), (3.5, False)):
         allowed = certainty.Reach(np.zeros(1), np.array([farthest]), np.zeros(3))

@@ -48,6 +48,8 @@ class Stretch:
     deviation: Array
     """Reading − estimate, in spreads."""
     readings: Array
+    implied: Array
+    """What its companions imply."""
     flagged: int
     to_end: bool
     lasting: bool
@@ -115,7 +117,7 @@ def classify(
     packets = Packets(context)
     found = [
         _episode(stretch, seen, packets, context, allowed=allowed, unit=2.0**power)
-        for stretch in _all(read, residual / spread, flagged, lasting)
+        for stretch in _all(read, residual / spread, flagged, lasting, seen)
     ]
     found.sort(key=lambda episode: (episode.node, episode.start))
     day = round(DAY / context.slot) if context.slot > 0 else LASTING_GAP
@@ -163,22 +165,25 @@ def _spreads(residual: Array, flagged: Mask) -> Array:
     return np.maximum(np.nan_to_num(spread, nan=typical), 0.2 * typical)
 
 
-def _all(values: Array, z: Array, flagged: Mask, lasting: Mask) -> Iterator[Stretch]:
+def _all(values: Array, z: Array, flagged: Mask, lasting: Mask, seen: Panel) -> Iterator[Stretch]:
     for n in np.flatnonzero(flagged.any(axis=0)):
         at = np.flatnonzero(~np.isnan(values[:, n]))
-        readings = values[at, n]
-        step = history.usual_roughness(history.roughness(readings[~flagged[at, n]]))
-        lasts_here = _longer(lasting[at, n], SPIKE) | _long_runs(flagged[at, n])
+        readings, deviation, false = values[at, n], z[at, n], flagged[at, n]
+        step = history.usual_roughness(history.roughness(readings[~false]))
+        lasts_here = _longer(lasting[at, n], SPIKE) | _long_runs(false)
         long = joined(lasts_here, LASTING_GAP)
-        short = joined(flagged[at, n] & ~long, SHORT_GAP) & ~long
+        short = joined(false & ~long, SHORT_GAP) & ~long
+        implied = np.empty(at.size)  # of all its stretches at once
+        implied[long | short] = seen.implied(int(n), at[long | short])
         for marks, lasts in ((long, True), (short, False)):
             for a, b in _parted(readings, marks):
                 yield Stretch(
                     node=int(n),
                     at=at[a:b],
-                    deviation=z[at[a:b], n],
+                    deviation=deviation[a:b],
                     readings=readings[a:b],
-                    flagged=int(flagged[at[a:b], n].sum()),
+                    implied=implied[a:b],
+                    flagged=int(np.count_nonzero(false[a:b])),
                     to_end=b >= at.size - max(1, (b - a) // 20),
                     lasting=lasts,
                     step=step,
@@ -191,6 +196,9 @@ def _parted(readings: Array, marks: Mask) -> Iterator[tuple[int, int]]:
     What is beside a stuck stretch was not stuck, and may have been true.
     """
     for a, b in zip(*stretches(marks), strict=True):
+        if b - a < history.SHORTEST_STUCK:
+            yield int(a), int(b)
+            continue
         runs = history.repeats(readings[a:b])
         longest = int(np.argmax(runs.length))
         length, first = int(runs.length[longest]), int(a + runs.start[longest])
@@ -295,7 +303,7 @@ def _episode(
             kind,
             stretch,
             allowed,
-            low_battery=_low_battery(stretch, context),
+            low_battery=kind == Kind.DEAD and _low_battery(stretch, context),
             impossible=_impossible(stretch.readings * unit, context),
         ),
     )
@@ -304,6 +312,8 @@ def _episode(
 def _impossible(readings: Array, context: Context) -> bool:
     """Whether most of the readings cannot be true of what is measured."""
     low, high = context.quantity.possible
+    if low == -np.inf and high == np.inf:
+        return False
     return bool(((readings < low) | (readings > high)).mean() > 0.5)
 
 

@@ -27,10 +27,10 @@ def explain(kind: Kind, stretch: Stretch, seen: Panel, context: Context, unit: f
         if kind in (Kind.DRIFT, Kind.DEAD)
         else slice(None)
     )
-    gap = stretch.readings[end] - seen.implied(stretch.node, stretch.at[end])
+    gap = stretch.readings[end] - stretch.implied[end]
     early = ""
     if np.isnan(gap).all():  # nobody was left to compare with at the end
-        gap, early = stretch.readings - seen.implied(stretch.node, stretch.at), "earlier "
+        gap, early = stretch.readings - stretch.implied, "earlier "
     gap = _shorter(gap[~np.isnan(gap)], context.quantity.period / unit)
     against = "with no companion to compare,"
     if gap.size and both_ways(gap) and not kind.lasts:  # their middle is where nothing was read
@@ -108,12 +108,12 @@ def _against(gap: float, seen: Panel, node: int, context: Context, side: str = "
 
 
 def _when(stretch: Stretch, context: Context) -> str:
-    first, last = (_time(int(slot), context) for slot in stretch.at[[0, -1]])
+    first = _time(int(stretch.at[0]), context)
     if stretch.at.size == 1:
         return f"at {first}"
     if stretch.to_end and stretch.lasting:
         return f"since {first}"
-    return f"from {first} to {last}"
+    return f"from {first} to {_time(int(stretch.at[-1]), context)}"
 
 
 def _time(slot: int, context: Context) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from fieldmend.faults.labels import Context
-from fieldmend.faults.stretches import Array, rare
+from fieldmend.faults.stretches import Array, middle, rare
 
 # Another condition's jump makes a packet of a spike if it is this rare, in decades beyond 1 %.
 PACKET = 2.0
@@ -32,7 +32,7 @@ class Packets:
             place = int(np.searchsorted(at, slot))
             if place == at.size or at[place] != slot:
                 continue
-            around = np.median(readings[max(place - 5, 0) : place + 6])
+            around = middle(readings[max(place - 5, 0) : place + 6])
             if abs(readings[place] - around) > limit:
                 return True
         return False

@@ -14,6 +14,7 @@ Mask = NDArray[np.bool_]
 # A normal distribution's standard deviation in units of its median absolute value.
 MAD = 1.4826
 LONG = 4000  # numbers that take longer to sort than to part in the middle
+FEW = 100  # numbers that are sorted before `numpy.median` has begun
 
 
 def stretches(marks: Mask) -> tuple[Array, Array]:
@@ -107,8 +108,14 @@ def rare(values: Array, decades: float = 3.0) -> float:
 
 
 def middle(values: Array) -> float:
-    """Median of a vector; quick for the many stretches of one reading."""
-    return float(values[0]) if values.size == 1 else float(np.median(values))
+    """Median of a vector: `numpy.median`, quick for the many stretches of a few readings."""
+    if values.size == 1:
+        return float(values[0])
+    if values.size == 0 or values.size > FEW:
+        return float(np.median(values))
+    ranked = np.sort(values)
+    low, high = ranked[(values.size - 1) // 2], ranked[values.size // 2]
+    return float("nan") if np.isnan(ranked[-1]) else float((low + high) / 2)
 
 
 def node_medians(values: Array) -> Array:
