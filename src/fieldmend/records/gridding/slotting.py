@@ -226,7 +226,8 @@ def _sparse(most: int, frame: Frame) -> list[str]:
     if best >= SPARSE or frame.slots < 2:
         return []
     longer = next((n for n in ROUND if n * best >= frame.slot), ROUND[-1])
+    length = slot_length(longer).replace(" ", "")
     return [
         f"slots of {slot_length(frame.slot)} hold a reading in {percent(best)} of cells, "
-        f"fewer than one in 5; try slot={slot_length(longer).replace(' ', '')!r}"
+        f"fewer than one in 5; try slot={length!r} (--slot {length})"
     ]

@@ -73,7 +73,7 @@ def refuse_all(read: int, set_aside: int, rejects: Sequence[Any], outside: int) 
             line=first.line,
             hint="Write times as 2024-01-31T12:00:00Z or in epoch seconds"
             if first.reason.startswith(("time", "clock"))
-            else "Look at that line; roles can be named with node=, time= and value=",
+            else "Look at that line; roles can be named with node=, time= and value= (--node …)",
         )
 
 

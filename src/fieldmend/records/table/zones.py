@@ -57,7 +57,7 @@ def _said(seen: dict[int, tuple[int, int]], tz: str | None) -> list[str]:
         notes.append(
             f"times have no zone: read as {shown(tz)}"
             if tz
-            else "times have no zone: read as UTC (name another with tz=)"
+            else "times have no zone: read as UTC (name another with tz=, --tz)"
         )
     if clock.ZONED in seen:
         notes.append("times carry their zone")
