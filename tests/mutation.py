@@ -6,6 +6,25 @@ that copy's, whatever becomes of the tree meanwhile. The nearest tests run once 
 line's tests noted; a mutant then meets the tests that run its line, the quickest first, until one
 fails. Cosmic Ray (group `mutation`) makes the changes.
 The seed is drawn anew and printed, unless it is given: a run says what it would say of any sample.
+
+Changes that are no other program to who uses it are not among the mutants; the run says how many of
+each sort it passed over:
+
+annotation
+    Types, and blocks that only type checkers run.
+check
+    What only looks, or only saves a copy: ``strict=`` of zip, ``frozen=`` and ``eq=`` of
+    dataclasses, where a warning points to (``stacklevel=``), ``check_finite=`` and
+    ``overwrite_…=`` of SciPy.
+setting
+    A number with a name of its own at the top of a file: a test that tells 1,000,000 from 999,999
+    there would only repeat it.
+signature
+    The bare ``*`` of a signature made a ``/``: Cosmic Ray takes it for a product.
+
+Survivors that turned out to be the same program, or one that differs in nothing but time or the
+last digit, are written down by hand in `mutants_judged.txt`, each with its reason: they are counted
+apart, neither killed nor survived.
 """
 
 import argparse
@@ -25,9 +44,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
+JUDGED = Path(__file__).with_name("mutants_judged.txt")
 BUDGET = 40  # seconds of tests that a mutant meets, as they took with their lines noted
 NEAREST = {
-    "core": ("test_unchanged", "test_field_rules", "test_prox", "test_loop", "test_engine",
+    "core": ("test_unchanged", "test_core_rules", "test_field_rules", "test_prox", "test_loop",
+             "test_engine",
              "test_problem", "test_refit", "test_solvers", "test_decomposition", "test_lazy",
              "test_crew", "test_cluster"),
     "field": ("test_unchanged", "test_field_rules", "test_field_oracles", "test_field_parameters",
@@ -47,6 +68,13 @@ NEAREST = {
     "diagnostics": ("test_diagnostics",),
     "metrics.py": ("test_metrics",),
 }  # fmt: skip
+# Lines that other processes run, which nobody notes: the tests that start these processes.
+ELSEWHERE = {
+    "fieldmend/core/worker.py": "tests/test_crew.py",
+    "fieldmend/core/afar.py": "tests/test_cluster.py",
+    "fieldmend/core/spread.py": "tests/test_cluster.py",
+    "fieldmend/core/cluster.py": "tests/test_cluster.py",
+}
 # What a tired person writes. All pairs of operators would be hundreds, most of them absurd.
 PAIRS = ("Add_Sub", "Sub_Add", "Mul_Div", "Div_Mul", "BitAnd_BitOr", "BitOr_BitAnd")
 COMPARED = ("Lt_LtE", "LtE_Lt", "Gt_GtE", "GtE_Gt", "Eq_NotEq", "NotEq_Eq", "Lt_Gt", "Is_IsNot")
@@ -60,6 +88,9 @@ OPERATORS = (
 )  # fmt: skip
 
 
+CHECK = r"(strict|frozen|eq|stacklevel|check_finite|overwrite_\w+)= *(True|False|-?\d+)"
+
+
 @dataclass(frozen=True)
 class Mutant:
     """One change: which operator, where, and what the line was and becomes."""
@@ -70,9 +101,28 @@ class Mutant:
     code: str
     change: str
 
+    @property
+    def key(self):
+        """The change without the number of its line, which moves."""
+        return re.sub(r"^(\S+?):\d+:", r"\1:", " ".join(self.change.split()))
+
+
+def judged():
+    """Mutants that were found to be the same program by hand: the change, and why."""
+    out, why = {}, ""
+    for line in JUDGED.read_text("utf-8").splitlines():
+        if line.startswith("# "):
+            why = line[2:]
+        elif line.strip():
+            out[" ".join(line.split())] = why
+    return out
+
 
 def mutants(tree, package, most, seed):
-    """A sample of the changes that can be made to a package, the same for the same seed."""
+    """A sample of the changes that can be made to a package, the same for the same seed.
+
+    And of all that can be made their number, and the sorts of those that were passed over.
+    """
     from cosmic_ray.ast import ast_nodes, get_ast
     from cosmic_ray.plugins import get_operator
 
@@ -85,39 +135,38 @@ def mutants(tree, package, most, seed):
             count = sum(1 for node in nodes for _ in operator.mutation_positions(node))
             places += [(path, name, i) for i in range(count)]
     random.Random(seed).shuffle(places)
-    found = (_mutant(tree, package, *place) for place in places)
-    return [one for one, _ in zip((m for m in found if m), range(most), strict=False)], len(places)
+    found, passed = [], Counter()
+    for place in places:
+        one = _mutant(tree, package, *place)
+        if isinstance(one, Mutant):
+            found.append(one)
+        else:
+            passed[one] += 1
+        if len(found) == most:
+            break
+    return found, len(places), passed
 
 
 def _mutant(tree, package, path, name, occurrence):
-    """The mutant, or None where it is no other program.
-
-    So are changes to annotations. A number with a name of its own at the top of a file is a
-    setting: a test that tells 1,000,000 from 999,999 there would only repeat it.
-    """
+    """The mutant, or the sort of change that is no other program."""
     from cosmic_ray.mutating import mutate_code
     from cosmic_ray.plugins import get_operator
 
     source = path.read_text("utf-8")
     code = mutate_code(source, get_operator(name)(), occurrence)
     if code is None or _meaning(code) == _meaning(source):
-        return None
+        return "annotation"
     pairs = zip(source.splitlines(), code.splitlines(), strict=False)
     line, (old, new) = next((i, pair) for i, pair in enumerate(pairs, 1) if pair[0] != pair[1])
-    # Checks of zip and dataclasses, and where a warning points: no other program while all is well.
-    if re.search(r"strict=|frozen=True|eq=False|stacklevel=", old) and _only_there(old, new):
-        return None
+    if re.sub(CHECK, "", old) == re.sub(CHECK, "", new):
+        return "check"
     if name == "core/NumberReplacer" and re.match(r"_?[A-Z][A-Z_0-9, ]* = ", old):
-        return None
+        return "setting"
+    if name == "core/ReplaceBinaryOperator_Mul_Div" and re.search(r"[(,]? */,", new):
+        return "signature"
     file = str(path.relative_to(tree / "src"))
     change = f"{file}:{line}: {old.strip()}  ->  {new.strip()}"
     return Mutant(package, file, statement(source, line), code, change)
-
-
-def _only_there(old, new):
-    """Whether two lines differ in such a check alone."""
-    check = r"(strict|frozen|eq|stacklevel)= *(True|False|-?\d+)"
-    return re.sub(check, "", old) == re.sub(check, "", new)
 
 
 def _meaning(source):
@@ -178,6 +227,8 @@ class Reach:
         """The tests that run the changed statement, `BUDGET` seconds of the quickest."""
         lines = self.tests.get(mutant.file, {})
         found = set().union(*(lines.get(n, set()) for n in mutant.lines)) - self.failing
+        if not found and mutant.file in ELSEWHERE:
+            found = {one for one in self.seconds if one.startswith(ELSEWHERE[mutant.file])}
         chosen, spent = [], 0.0
         for test in sorted(found, key=lambda one: (self.seconds.get(one, 0.0), one)):
             spent += self.seconds.get(test, 0.0)
@@ -266,7 +317,9 @@ def _pytest(folder, *arguments, seconds=3600):
 
 
 def fate(mutant, folder, known):
-    """What became of a mutant: killed, endless, survived, or met by no test at all."""
+    """What became of a mutant: killed, endless, survived, met by no test at all; or judged."""
+    if mutant.key in judged():
+        return "judged"
     tests, spent = known.of(mutant)
     if not tests:
         return "unmet"
@@ -298,14 +351,15 @@ def main():
             shops.put(workshop(frozen, Path(folder, str(job))))
         ended = Counter()
         for package in wish.packages:
-            chosen, there = mutants(frozen, package, wish.mutants, seed)
+            chosen, there, passed = mutants(frozen, package, wish.mutants, seed)
+            sorts = ", ".join(f"{name} {count}" for name, count in sorted(passed.items()))
             shop = shops.get()
             known = reach(shop, package)
             shops.put(shop)
             for name in sorted(known.failing):
                 _say(f"{package}: fails before anything is changed, left out: {name}")
             _say(f"{package}: {len(chosen)} of {there} mutants by seed {seed}, "
-                 f"{len(known.seconds)} tests")  # fmt: skip
+                 f"{len(known.seconds)} tests; passed over: {sorts or 'none'}")  # fmt: skip
 
             def meet(mutant, known=known):
                 shop = shops.get()
@@ -320,8 +374,10 @@ def main():
                     _say(f"  {became:8}  {mutant.change}")
         for package in wish.packages:
             killed = ended[package, "killed"] + ended[package, "endless"]
-            every = sum(number for (name, _), number in ended.items() if name == package)
-            _say(f"{package:8}  killed {killed} of {every} (seed {seed})")
+            alive = ended[package, "survived"] + ended[package, "unmet"]
+            share, same = killed / max(killed + alive, 1), ended[package, "judged"]
+            _say(f"{package:8}  {killed} killed, {alive} survived: {share:.0%} killed; "
+                 f"{same} judged the same program (seed {seed})")  # fmt: skip
 
 
 def _say(text):

@@ -14,7 +14,7 @@ from fieldmend.faults.daily import _around, _excursions, _next_to, _quiet, daily
 from fieldmend.faults.jumping import jumping, settles
 from fieldmend.faults.labels import Context
 from fieldmend.faults.packets import PACKET, Packets
-from fieldmend.faults.settling import _comes_back, settled
+from fieldmend.faults.settling import _comes_back, _more_of_it, settled
 from fieldmend.faults.stretches import rare
 from fieldmend.faults.together import common_moves, gathered
 from fieldmend.quantities import Kind as Quality
@@ -245,6 +245,10 @@ def test_home_is_the_part_that_lies_nearer_to_the_others():
     assert levels._is_home(off[::-1], slice(0, 50), levels_of)
     assert levels._is_home(off / 9, slice(0, 50), levels_of)  # says little: the earlier one
     assert not levels._is_home(off[::-1], slice(0, 30), levels_of)  # too short for a home
+    away = off + 10  # wherever the others are
+    assert not levels._is_home(away, slice(0, 50), levels_of + 10)
+    assert levels._is_home(away[::-1], slice(0, 50), levels_of + 10)
+    assert not levels._is_home(away - 7, slice(0, 50), levels_of + 1)
 
 
 def test_nodes_that_rest_at_one_value_are_at_rest():
@@ -365,10 +369,11 @@ def test_a_move_of_many_has_its_size_its_nodes_and_its_end():
     X = rng.normal(0, 0.1, (400, 6))
     X[40:60, :4] += np.array([5.0, 5.0, 5.0, 9.0])
     flagged = np.zeros(X.shape, dtype=bool)
+    X[300:302] = np.nan  # nobody heard
     (move,) = common_moves(X, flagged, 50)
     assert (move.start, move.stop, move.nodes, move.heard) == (40, 60, 4, 6)
     step = np.diff(X, axis=0)
-    usual = naive.MAD * np.median(np.abs(step), axis=0)
+    usual = naive.MAD * naive.medians(np.abs(step))
     assert move.size == pytest.approx(np.median(step[39]))
     assert move.strength == pytest.approx(np.median(step[39] / usual))
     assert move.node == int(np.argmax(step[39] / usual))
@@ -430,6 +435,7 @@ def test_small_steps_are_less_than_half_of_how_far_it_was():
     assert settles(np.array([0.0, 8.0, 6.0, 4.5, 3.0, 0.0]))
     assert not settles(np.array([0.0, 8.0, 6.0, 5.0, 4.1, 0.0]))  # more than half at the end
     assert not settles(np.array([0.0, 8.0, 3.0, 2.0, 1.0, 0.0]))  # more than half within
+    assert not settles(np.array([0.0, 8.0, 7.5, 7.0, 1.5, 0.0]))  # the last within, too
     assert not settles(np.array([0.0, 8.0, 3.0, 0.0]))  # two readings do not tell
     assert settles(np.array([0.0, 10.0, 6.0, 3.0, 0.0]) + np.arange(5.0))
 
@@ -470,6 +476,15 @@ def test_a_place_may_settle_for_a_tenth_of_its_readings():
         gap[last + 1 : last + late, 0] = np.nan
         assert settled(gap, found & ~np.isnan(gap)).any() == (late <= 6)
     assert not settled(X[: last + 1], found[: last + 1]).any()  # to the end: nobody knows
+
+
+def test_more_of_what_all_do_is_a_gain():
+    common = np.sin(np.arange(60) / 4) + np.arange(60) / 90
+    rng = np.random.default_rng(0)
+    assert _more_of_it(2 * common + 50, common)
+    assert _more_of_it(-2 * common + 0.1 * rng.normal(size=60), common)
+    assert not _more_of_it(np.arange(60) + 0.1 * rng.normal(size=60), common)  # its trend alone
+    assert not _more_of_it(np.ones(60), common)
 
 
 # Masks that the field refutes

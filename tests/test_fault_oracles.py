@@ -468,6 +468,17 @@ def test_chance_is_the_least_of_binomials(seed):
     assert seen_too.by_chance(went) == pytest.approx(min(chances), rel=1e-9)
 
 
+def test_a_departure_is_seen_in_about_six_steps_of_a_power_of_two():
+    for length in range(1, 300):
+        shape = excursions.Shape.of(length)
+        step = max(s for s in (1, 2, 4, 8, 16, 32, 64) if s <= max(length / 6, 1))
+        inside = -(-length // step)
+        assert (shape.step, shape.inside) == (step, inside)
+        assert shape.lag == max(-(-6 // step), inside // 4)
+        assert shape.lasts == max(1, inside // 2)
+        assert shape.around == shape.centre == inside + 2 * shape.lag
+
+
 # Levels left for long
 
 
@@ -482,6 +493,18 @@ def test_the_clearest_stretch_of_blocks(seed):
         assert (got.first[n], got.stop[n]) == (first, stop)
         found = got.clear[n], got.home[n], got.size[n], got.spread[n]
         assert found == pytest.approx((clear, home, size, spread))
+
+
+@pytest.mark.parametrize(("blocks", "found"), [(6, False), (14, True)])
+def test_a_shift_lasts_for_a_day_at_least(blocks, found):
+    told = np.random.default_rng(0).normal(0, 0.1, (48, 6))
+    told[20 : 20 + blocks, 2] += 9.0
+    given = shifts.Blocks(told, np.arange(49) * 2)  # four days of an hour a slot
+    got = shifts.outstanding(given, Context(slot=HOUR))
+    assert [(s.node, s.inside.start, s.inside.stop) for s in got] == [
+        (2, 40, 40 + 2 * blocks)
+    ] * found
+    assert shifts.outstanding(given, Context(slot=HOUR // 2)) == []  # two days
 
 
 # Departures
@@ -554,6 +577,7 @@ def test_levels_that_nothing_reaches_are_entered_or_left_in_one_jump():
     X[180:, 2] -= 2 * far
     X[150:160, 3] += 0.7 * far
     X[55, 0] = 20.0  # a good reading between
+    X[20:26, 3] = 20 + far * np.array([0.9, 1.5, 1.5, 1.5, 0.9, 0.3])  # by two steps
     found = gross.unreal(X, np.zeros(X.shape, dtype=bool))
     assert np.flatnonzero(found[:, 0]).tolist() == [*range(50, 55), *range(56, 60)]
     assert not found[:, [1, 3]].any()

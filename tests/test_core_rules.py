@@ -1,0 +1,67 @@
+"""Small rules of the convex core: how much of a record is looked at, when a search ends."""
+
+import numpy as np
+import pytest
+
+from fieldmend.core import baselines, lazy, noise, refit
+from fieldmend.core.loop import Progress
+
+
+def test_the_noise_of_a_long_record_is_told_by_a_thousand_slots(monkeypatch):
+    looked = []
+    real = noise.default_lam
+    monkeypatch.setattr(noise, "default_lam", lambda *a: looked.append(a[0]) or real(*a))
+    monkeypatch.setattr(noise, "_ENTRIES", 4000)
+    rng = np.random.default_rng(0)
+    X = np.outer(rng.normal(size=6000), np.ones(4)) + 0.1 * rng.normal(size=(6000, 4))
+    found = noise.estimate_noise(X, np.ones(X.shape, dtype=bool))
+    assert looked == [(1000, 4)]
+    assert found.level == pytest.approx(0.1, rel=0.35)
+    noise.estimate_noise(X[:900], np.ones((900, 4), dtype=bool))
+    assert looked[1] == (900, 4)
+
+
+def test_the_search_for_a_rank_ends_when_two_more_are_no_better(monkeypatch):
+    errors = iter([5.0, 4.0, 3.99, 3.98, 0.1])
+    tried = []
+    monkeypatch.setattr(refit, "_ranks", lambda *_: iter([1, 2, 3, 4, 5]))
+    monkeypatch.setattr(refit, "_truncated", lambda _, rank, __: rank)
+    monkeypatch.setattr(refit, "_fit", lambda *a: tried.append(a[2]) or a[2])
+    monkeypatch.setattr(refit, "_hidden_error", lambda *_: next(errors))
+    X = np.ones((6, 6))
+    best = refit._best_rank(X, X > 0, None, noise=1.0, seed=0)
+    assert (best, tried) == (2, [1, 2, 3, 4])
+
+
+def test_ranks_grow_by_a_third_while_there_are_readings():
+    assert [*refit._ranks(20, 10**6, (50, 40))] == [1, 2, 3, 4, 5, 6, 8, 10]
+    assert [*refit._ranks(20, 300, (50, 50))] == [1, 2, 3]
+    assert [*refit._ranks(1, 0, (50, 50))] == [1]
+
+
+def test_a_block_without_readings_is_no_empty_record(monkeypatch):
+    monkeypatch.setattr(lazy, "ENTRIES", 20)
+    X = np.random.default_rng(0).normal(size=(40, 5))
+    X[4:8] = np.nan
+    held = lazy.Stayed.of(X)
+    np.testing.assert_array_equal(held.observed, ~np.isnan(X))
+    with pytest.raises(ValueError, match="nothing to decompose"):
+        lazy.Stayed.of(np.full((40, 5), np.nan))
+
+
+def test_an_oracle_of_known_rank_stops_when_the_misfit_does():
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(12, 2)) @ rng.normal(size=(2, 7)) + 0.1 * rng.normal(size=(12, 7))
+    seen = rng.random(X.shape) < 0.8
+    solver = baselines.KnownRankSolver(X, seen, rank=2)
+    state = solver.init()
+    for _ in range(3):
+        before = state.progress.objective
+        state = solver.step(state)
+        left, right = state.L.left, state.L.right
+        wanted = 0.5 * (((X - left @ right.T) * seen) ** 2).sum()
+        assert state.progress.objective == pytest.approx(wanted)
+    size = 0.5 * ((X * seen) ** 2).sum()
+    assert state.progress.gap == pytest.approx((before - wanted) / size)
+    assert isinstance(state.progress, Progress)
+    assert state.progress.rank == 2
