@@ -153,3 +153,6 @@ def test_many_stretches_are_looked_at_as_each_alone(either, monkeypatch):
         alone = Course(X, alone=True, either=either)(*at[i], near[i], side[i])
         for part in ("size", "back", "same", "other"):
             np.testing.assert_array_equal(getattr(went, part), getattr(alone, part))
+    far = dict(Course(X, alone=True, either=either).each(at, near, side, 0.5))
+    assert sorted(far) == [i for i, went in found.items() if (went.size >= 0.5).any()]
+    assert 0 < len(far) < len(at)

@@ -70,7 +70,7 @@ def test_the_first_circle_that_is_sure_enough_ends_the_asking():
     class Asked:
         """Companions near hardly ever go as far, those in the wider circle never."""
 
-        def each(self, at, near, side):
+        def each(self, at, near, side, least):
             asked.append((len(at), near[:1], side[:1]))
             for k, name in enumerate(near):
                 same = np.full(4, {"near": 0.09, "wide": 0.001, "sure": 1e-9}[name])

@@ -75,6 +75,32 @@ def test_no_node_vouches_for_itself():
     assert change[150, 0] == pytest.approx(0.2, rel=0.03)
 
 
+def test_what_the_others_imply_is_taken_as_known_only_of_the_same_evidence():
+    X = readings(300, 6)
+    every = np.ones(X.shape, dtype=bool)
+    known = implied.implied(X, every)
+    assert implied.implied(X, every.copy(), known) is known
+    fewer = every.copy()
+    fewer[5, 1] = False
+    for other in (implied.implied(X, fewer, known), implied.implied(X + 1, every, known)):
+        assert other is not known
+    np.testing.assert_array_equal(
+        implied.implied(X, fewer, known).residual, implied.implied(X, fewer).residual
+    )
+
+
+@pytest.mark.parametrize("nodes", [4, 5])
+def test_a_slot_is_off_by_the_median_of_its_nodes_or_not_at_all(nodes):
+    rng = np.random.default_rng(nodes)
+    size, trusted = rng.exponential(1.0, (300, nodes)), rng.random((300, nodes)) < 0.8
+    plain = 1.4826 * np.nanmedian(
+        np.where(trusted | ~trusted.any(1, keepdims=True), size, np.nan), 1
+    )
+    plain[~trusted.any(axis=1)] = 1.0
+    assert 30 < (plain > 1).sum() < 270
+    np.testing.assert_allclose(implied._slot_scale(size, trusted), np.maximum(1, plain), rtol=1e-14)
+
+
 def test_readings_left_out_are_not_judged():
     X = readings()
     X[100, 3] += 9

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property, partial
 
 import numpy as np
@@ -87,13 +87,14 @@ class Went:
 
 @dataclass(frozen=True)
 class _Asked:
-    """A stretch: its shape and first step, whose it is, who is asked, and the side, if told."""
+    """A stretch: shape and first step, whose it is, who is asked, which way it went, how far."""
 
     shape: Shape
     first: int
     node: int
     near: Array
-    side: int | None
+    side: int
+    own: float
 
 
 @dataclass
@@ -142,8 +143,12 @@ class Course:
         at: Sequence[tuple[int, int, int]],
         near: Sequence[Array],
         side: Sequence[int | None],
+        least: float = -np.inf,
     ) -> Iterator[tuple[int, Went]]:
-        """The same of many stretches, of one shape after the other: its place in `at`, and it."""
+        """The same of many stretches, of one shape after the other: its place in `at`, and it.
+
+        Left out are those in which nobody goes at least this part of the node's way.
+        """
         shapes: dict[Shape, list[int]] = {}
         for i, (start, stop, _) in enumerate(at):
             shapes.setdefault(Shape.of(stop - start), []).append(i)
@@ -152,42 +157,46 @@ class Course:
             size = max(1, BLOCK // (most * (shape.centre + 2 * shape.around)))
             for a in range(0, len(alike), size):
                 some = alike[a : a + size]
-                asked = [
-                    _Asked(shape, at[i][0] // shape.step - shape.lag, at[i][2], near[i], side[i])
-                    for i in some
-                ]
-                yield from zip(some, self._went(asked), strict=True)
+                first = np.array([at[i][0] // shape.step - shape.lag for i in some])
+                columns = np.array([[at[i][2]] * most for i in some])  # the node itself last
+                for row, i in zip(columns, some, strict=True):
+                    row[: near[i].size] = near[i]
+                out, size_of, to = self._ways(shape, first, columns, [side[i] for i in some])
+                other = columns != columns[:, -1:]
+                far = (other & (size_of[0] >= least)).any(axis=1)
+                for k in np.flatnonzero(far | (least == -np.inf)):
+                    i = some[k]
+                    asked = _Asked(shape, int(first[k]), at[i][2], near[i], to[k], out[0, k, -1])
+                    yield i, self._went(asked, out[:, k], size_of[:, k])
 
-    def _went(self, asked: list[_Asked]) -> Iterator[Went]:
-        """Of stretches of one shape."""
-        most = max(one.near.size for one in asked)
-        columns = np.array([[one.node] * (most + 1) for one in asked])  # itself last
-        for row, one in zip(columns, asked, strict=True):
-            row[: one.near.size] = one.near
-        out = np.array(self._out(asked[0].shape, np.array([one.first for one in asked]), columns))
+    def _ways(
+        self, shape: Shape, first: Array, columns: Array, sides: list[int | None]
+    ) -> tuple[Array, Array, list[int]]:
+        """How far columns go, to the side of each row's last and to the other, and which it is.
+
+        As they are, and in their own spreads as parts of the last one's way.
+        """
+        out = np.array(self._out(shape, first, columns))
         down = out[1, :, -1] > out[0, :, -1]
-        side = [int(down[k]) if one.side is None else one.side for k, one in enumerate(asked)]
-        both = np.array([side, [1 - s for s in side]])
-        out = out[both, np.arange(len(asked))]  # to the node's side, and to the other
-        own = out[0, :, -1]
+        to = [int(down[k]) if side is None else side for k, side in enumerate(sides)]
+        both = np.array([to, [1 - side for side in to]])
+        out = out[both, np.arange(len(to))]
         with np.errstate(over="ignore", invalid="ignore"):
-            measure = np.maximum(own / self.spread[columns[:, -1]], 1e-300)[:, None]
-            size = np.nan_to_num(out / self.spread[columns] / measure)
-        for k, one in enumerate(asked):
-            its = slice(0, one.near.size)
-            known = replace(one, side=side[k])
-            shares = (
-                partial(self._share, known, own[k], out[way, k, its], both[way, k])
-                for way in (0, 1)
-            )
-            yield Went(size[0, k, its], size[1, k, its], *shares)
+            own = np.maximum(out[0, :, -1] / self.spread[columns[:, -1]], 1e-300)[:, None]
+            return out, np.nan_to_num(out / self.spread[columns] / own), to
 
-    def _share(self, asked: _Asked, own: float, mine: Array, way: int) -> Array:
+    def _went(self, asked: _Asked, out: Array, size: Array) -> Went:
+        its = slice(0, asked.near.size)
+        ways = zip(out, (asked.side, 1 - asked.side), strict=True)
+        shares = [partial(self._share, asked, mine[its], way) for mine, way in ways]
+        return Went(size[0, its], size[1, its], *shares)
+
+    def _share(self, asked: _Asked, mine: Array, way: int) -> Array:
         """Shares of stretches elsewhere in which those near went as far that way."""
         shape, node, near = asked.shape, asked.node, asked.near
         usual = self._everywhere(shape, np.append(near, node))
         far = np.abs(usual.places - asked.first) > shape.centre
-        far &= ~(usual.ways[asked.side or 0][:, node] > 0.5 * abs(own))
+        far &= ~(usual.ways[asked.side][:, node] > 0.5 * abs(asked.own))
         whole = np.count_nonzero(far) / max(len(far), 1) * self._stretches(shape)
         if whole < FEWEST:  # too long for anybody to say what is usual
             return np.ones(near.size)

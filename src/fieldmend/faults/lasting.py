@@ -136,6 +136,7 @@ def search(X: Any, context: Context | None = None) -> Search:
         far = unreal(values, gross)
         gross |= far & ~_accompanied(values, far, context)
     found = gross.copy()
+    field = None
     if tests.drift:
         found |= absurd(values, found)
         found |= displaced(values, found)
@@ -143,16 +144,17 @@ def search(X: Any, context: Context | None = None) -> Search:
         if context.quantity.kind is Kind.LINEAR:
             gone |= strayed(values, found)
         found |= gone
-        free = np.where(full, np.nan, values)
+        free = np.where(full, np.nan, values) if full.any() else values
         moved, field = _moved(free, found, context)
         gone |= moved
         found |= moved
-        found |= _departures_of(free, found, gone, context, field)
+        departures, field = _departures_of(free, found, gone, context, field)
+        found |= departures
         away = found & ~gross
         found &= ~settled(values, away) | on_low_battery(away, context)
     found = given_up(found, observed) & observed
     with np.errstate(over="ignore", invalid="ignore"):
-        events = seen_too(values, found, context, gross)
+        events = seen_too(values, found, context, gross, field)
     return Search(found & ~events, events, gross)
 
 
@@ -174,11 +176,11 @@ def _moved(values: Array, left_out: Mask, context: Context) -> tuple[Mask, Impli
 
 def _departures_of(
     values: Array, found: Mask, gone: Mask, context: Context, field: Implied
-) -> Mask:
+) -> tuple[Mask, Implied]:
     """Departures from what the others imply, looked for again with the last ones left out.
 
-    `field` is what they imply without those that are found. The edges of a departure are soft: with
-    the worst left out, the next pass sees more of it.
+    `field` is what they imply without those that are found, and so is what comes back of it. The
+    edges of a departure are soft: with the worst left out, the next pass sees more of it.
     """
     found, gone = found.copy(), gone.copy()
     for turn in range(PASSES):
@@ -189,7 +191,7 @@ def _departures_of(
             break
         gone |= fresh
         found |= fresh
-    return found
+    return found, field
 
 
 def displaced(values: Array, left_out: Mask) -> Mask:
@@ -267,7 +269,6 @@ def runaway(values: Array, left_out: Mask, context: Context) -> Mask:
     tail, so half of the distance has to be the node's own: what the slot's other nodes do too is
     no running away, unless the battery is low, nor is where the node goes at other times too.
     """
-    deviation, _ = _own_deviation(values, left_out)
     size, own = _sizes(values, left_out)
     pool = size[~np.isnan(size) & ~left_out]
     out = np.zeros(values.shape, dtype=np.bool_)
@@ -281,6 +282,9 @@ def runaway(values: Array, left_out: Mask, context: Context) -> Mask:
         for a, b in zip(*stretches(joined(beyond, SMOOTH)), strict=True):
             if b - a >= SMOOTH // 2 and beyond[a:b].mean() > 0.5:
                 out[at[a:b], n] = True
+    if not out.any():
+        return out
+    deviation, _ = _own_deviation(values, left_out)
     weak = on_low_battery(out, context)
     together = shared(out, deviation, left_out) | mostly(own < 0.5 * size, out)
     usual = (together | _habitual(size, out, left_out)) & ~weak

@@ -18,7 +18,7 @@ from scipy.special import bdtrc, pdtrc
 from fieldmend import geo
 from fieldmend.faults.events import DAY, on_low_battery
 from fieldmend.faults.excursions import LAG, Course, Went, window_medians
-from fieldmend.faults.implied import implied
+from fieldmend.faults.implied import Implied, implied
 from fieldmend.faults.labels import Context
 from fieldmend.faults.neighbours import BATTERY, companions, correlations
 from fieldmend.faults.stretches import (
@@ -48,7 +48,9 @@ COMPARABLE, RARE = 0.25, 0.1
 SAME_SENSOR = 0.9
 
 
-def seen_too(values: Array, flagged: Mask, context: Context, mute: Mask) -> Mask:
+def seen_too(
+    values: Array, flagged: Mask, context: Context, mute: Mask, field: Implied | None = None
+) -> Mask:
     """Flagged readings in stretches that others see too: events, not faults.
 
     Parameters
@@ -62,6 +64,8 @@ def seen_too(values: Array, flagged: Mask, context: Context, mute: Mask) -> Mask
     mute
         Readings that are certainly false (stuck, impossible): they are no events, and they bear
         no witness.
+    field
+        What the others imply, if it is at hand; used if it leaves out the flagged ones, no others.
 
     Returns
     -------
@@ -69,7 +73,7 @@ def seen_too(values: Array, flagged: Mask, context: Context, mute: Mask) -> Mask
         Without stretches that hold a muted reading or begin on a low battery: a node that fails
         takes all its conditions along.
     """
-    seen = _by_nodes(values, flagged, context, mute)
+    seen = _by_nodes(values, flagged, context, mute, field)
     seen |= by_conditions(values, flagged & ~seen, context, mute)
     return seen & ~on_low_battery(seen, context)
 
@@ -107,14 +111,16 @@ def spared(X: Any, flagged: Mask, context: Context, gross: Mask | None = None) -
         return seen_too(values, flagged & ~np.isnan(values), context, mute)
 
 
-def _by_nodes(values: Array, flagged: Mask, context: Context, mute: Mask) -> Mask:
+def _by_nodes(
+    values: Array, flagged: Mask, context: Context, mute: Mask, field: Implied | None
+) -> Mask:
     """Stretches that other nodes see, in their departures or in their readings."""
     out = np.zeros(flagged.shape, dtype=np.bool_)
     asked = flagged & ~mute
     if not asked.any() or values.shape[1] < 3:
         return out
     sound = np.where(mute, np.nan, values)
-    field = implied(values, ~np.isnan(values) & ~flagged)
+    field = implied(values, ~np.isnan(values) & ~flagged, field)
     departure = np.where(mute, np.nan, field.residual / field.spread)
     singles = _singles(values, departure, asked)
     usual = _without_habit(sound, context)
@@ -259,6 +265,7 @@ def _least(
                 [at[i] for i in left],
                 [near[i] for i in left],
                 [sides[i] if given else None for i in left],
+                COMPARABLE,
             )
             for k, went in asked:
                 least[left[k]] = min(least[left[k]], by_chance(went))
