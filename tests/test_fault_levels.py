@@ -182,3 +182,15 @@ def test_one_node_of_four_at_its_bound_is_no_fog():
     assert not saturated(humidity, what).any()
     humidity[:, 1] = 100.0
     assert saturated(humidity, what)[:, :2].all()
+
+
+def test_half_of_a_stretch_beyond_is_no_running_away():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(400, 12))
+    nothing = np.zeros(X.shape, dtype=bool)
+    X[100:116, 3] += 90.0
+    assert lasting.runaway(X, nothing, context(X))[100:116, 3].all()
+    X[104:112, 3] -= 90.0  # four, eight between, four
+    assert not lasting.runaway(X, nothing, context(X)).any()
+    X[104, 3] += 90.0
+    assert lasting.runaway(X, nothing, context(X))[100:116, 3].all()

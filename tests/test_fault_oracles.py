@@ -2,19 +2,13 @@
 
 import numpy as np
 import pytest
-from scipy.stats import binom
 
 import naive_faults as naive
 from fieldmend.faults import (
     events,
-    excursions,
-    gross,
     history,
     implied,
-    lasting,
     neighbours,
-    seen_too,
-    shifts,
     stretches,
 )
 from fieldmend.faults.labels import Context
@@ -46,6 +40,15 @@ def test_medians_are_those_of_what_was_heard(seed, long, monkeypatch):
     X[:, 0] = np.nan
     np.testing.assert_allclose(stretches.node_medians(X), naive.medians(X), rtol=1e-12)
     np.testing.assert_allclose(stretches.slot_medians(X), naive.medians(X.T), rtol=1e-12)
+
+
+def test_the_middle_is_numpys_median():
+    rng = np.random.default_rng(0)
+    for size in (1, 2, 3, 8, 99, 100, 101, 150):
+        values = rng.normal(size=size)
+        assert stretches.middle(values) == np.median(values)
+        values[size // 2] = np.nan
+        assert np.isnan(stretches.middle(values))
 
 
 @pytest.mark.parametrize("seed", SEEDS)
@@ -229,6 +232,37 @@ def test_as_many_factors_are_kept_as_predict_a_node(seed):
     np.testing.assert_array_equal(kept, wanted)
 
 
+@pytest.mark.parametrize("slots", [12, 60])
+def test_loadings_are_learnt_from_changes(slots):
+    """Over a twentieth of the record, bounded; then six rounds of Tukey's weights."""
+    rng = np.random.default_rng(slots)
+    Z = np.cumsum(rng.normal(size=(slots, 2)), axis=0) @ rng.normal(size=(2, 8))
+    Z += 0.2 * rng.normal(size=Z.shape)
+    trusted = rng.random(Z.shape) < 0.9
+    lag = max(1, slots // 20)
+    seen = trusted[lag:] & trusted[:-lag]
+    Y = np.where(seen, np.clip(Z[lag:] - Z[:-lag], -6, 6), 0.0)
+    B = implied._factors(Y, seen, 2)
+    A = implied._best_window(Y, B, seen)
+    error = np.abs(Y - B @ A.T)
+    for _ in range(6):
+        for n in range(8):
+            size = error[:, n] / (naive.MAD * np.median(error[seen[:, n], n]))
+            w = seen[:, n] * (1 - np.minimum(size / implied.TUKEY, 1) ** 2) ** 2
+            A[n] = np.linalg.solve((B.T * w) @ B + 1e-3 * np.eye(2), (B.T * w) @ Y[:, n])
+        error = np.abs(Y - B @ A.T)
+    noise = np.array([naive.MAD * np.median(error[seen[:, n], n]) for n in range(8)])
+    got, spread = implied._loadings(Z, trusted)
+    np.testing.assert_allclose(got, A, rtol=1e-4, atol=1e-6)
+    np.testing.assert_allclose(spread, np.maximum(noise, 0.2 * np.median(noise)), rtol=1e-4)
+
+
+def test_a_factor_has_three_nodes_and_four_are_the_most():
+    for nodes, rank in ((3, 1), (4, 1), (6, 1), (7, 2), (10, 3), (13, 4), (40, 4)):
+        Z = np.random.default_rng(0).normal(size=(30, nodes))
+        assert implied._loadings(Z, np.ones(Z.shape, dtype=bool))[0].shape == (nodes, rank)
+
+
 def test_spread_is_not_far_below_the_networks():
     residual = np.array([[1.0, 0.1, 2.0, np.nan], [-1.0, 0.1, -2.0, np.nan]])
     trusted = ~np.isnan(residual)
@@ -302,7 +336,7 @@ def test_two_companions_on_the_same_side_make_it_local():
     assert not got[3].any()
 
 
-@pytest.mark.parametrize("days", [2, 4, 7, 12])
+@pytest.mark.parametrize("days", [2, 3, 4, 7, 12])
 @pytest.mark.parametrize("again", range(5))
 def test_a_habit_is_as_many_days_as_it_takes(days, again):
     """A third of the others, two at least and three at most; one of a record below three days."""
@@ -368,217 +402,3 @@ def test_a_constant_node_that_moves_is_a_spike_however_small():
     assert not np.delete(score, 10).any()
     assert not smooth(np.array([0.0, 1.0] * 9))
     assert smooth(np.arange(9.0))
-
-
-# How far a series goes out of its surroundings
-
-
-def steps_of(values, step):
-    """Means of so many slots each."""
-    parts = [values[i : i + step] for i in range(0, len(values), step)]
-    heard = [part[~np.isnan(part)] for part in parts]
-    return [part.mean() if part.size else np.nan for part in heard]
-
-
-def out_slowly(steps, shape, first):
-    """Farthest mean of `lasts` steps above and below the median around, one column."""
-    at = dict(enumerate(steps))
-    centre = [at.get(i, np.nan) for i in range(first, first + shape.centre)]
-    around = [at.get(i, np.nan) for i in range(first - shape.around, first)]
-    around += [
-        at.get(i, np.nan) for i in range(first + shape.centre, first + shape.centre + shape.around)
-    ]
-    held = []
-    for i in range(shape.centre - shape.lasts + 1):
-        part = [v for v in centre[i : i + shape.lasts] if not np.isnan(v)]
-        if len(part) >= shape.lasts / 2 and part:
-            held.append(np.mean(part))
-    middle = naive.median(around)
-    if not held or np.isnan(middle):
-        return np.nan, np.nan
-    return max(held) - middle, middle - min(held)
-
-
-@pytest.mark.parametrize("length", [1, 3, 9, 14, 30])
-@pytest.mark.parametrize("either", [False, True])
-def test_how_far_columns_go_out(length, either):
-    values = holed(length, (160, 4), 0.3)
-    values[:70, 3] = np.nan
-    shape = excursions.Shape.of(length)
-    course = excursions.Course(values, alone=True, either=either)
-    first = np.array([-2, 0, 7, 160 // shape.step - 4])
-    high, low = course._out(shape, first, np.arange(4))
-    for i, f in enumerate(first):
-        for n in range(4):
-            up, down = out_slowly(steps_of(values[:, n], shape.step), shape, f)
-            if either:
-                up = down = max(up, down)
-            np.testing.assert_allclose([high[i, n], low[i, n]], [up, down], rtol=1e-9)
-
-
-@pytest.mark.parametrize("alone", [True, False])
-def test_a_share_is_of_other_stretches(alone):
-    values = holed(1, (240, 4), 0.1)
-    values[100:106, :2] += 6.0
-    values[40:46, 0] += 5.0  # the node itself went there before: not asked
-    course = excursions.Course(values, alone=alone)
-    near = np.array([1, 2, 3])
-    went = course(100, 106, 0, near)
-    shape = excursions.Shape.of(6)
-    first = 100 // shape.step - shape.lag
-    last = -(-240 // shape.step) - shape.centre
-    places = np.unique(np.linspace(0, last, excursions.PLACES).astype(int))
-    steps = [steps_of(column, shape.step) for column in values.T]
-    own = [out_slowly(steps[0], shape, p)[0] for p in places]
-    mine = out_slowly(steps[0], shape, first)[0]
-    kept = [
-        p for p, o in zip(places, own, strict=True)
-        if abs(p - first) > shape.centre and not o > 0.5 * mine
-    ]  # fmt: skip
-    usual = np.array([[out_slowly(steps[n], shape, p)[0] for n in near] for p in kept])
-    theirs = np.array([out_slowly(steps[n], shape, first)[0] for n in near])
-    whole = len(kept) / len(places) * 2 * 240 / (shape.step * shape.centre)
-    measure = naive.medians(np.abs(usual))
-    usual, scaled = usual / measure, theirs / measure
-    if alone:
-        share = [np.mean([u >= s for u in col if not np.isnan(u)]) for col, s in
-                 zip(usual.T, scaled, strict=True)]  # fmt: skip
-    else:
-        whole *= 3
-        every = usual[~np.isnan(usual)]
-        share = [np.mean(every >= s) for s in scaled]
-    least = 1 / (1 + whole * np.mean(~np.isnan(usual)))
-    np.testing.assert_allclose(went.same, np.maximum(share, least), rtol=1e-9)
-    spread = naive.medians(np.abs(values - naive.medians(values)))
-    np.testing.assert_allclose(went.size, theirs / spread[near] / (mine / spread[0]), rtol=1e-9)
-
-
-@pytest.mark.parametrize("seed", SEEDS)
-def test_chance_is_the_least_of_binomials(seed):
-    rng = np.random.default_rng(seed)
-    same, other = rng.uniform(0.001, 0.2, (2, 9))
-    size, back = rng.uniform(0, 1, (2, 9))
-    witness = sorted(s for s, z in zip(same, size, strict=True) if z >= 0.25 and s <= 0.1)
-    against = [o for o, z in zip(other, back, strict=True) if z >= 0.25]
-    chances = [1.0]
-    for k, share in enumerate(witness, 1):
-        if sum(o <= share for o in against) <= k / 3:
-            chances.append(binom.sf(k - 1, 9, share))
-    went = excursions.Went(size, back, lambda: same, lambda: other)
-    assert seen_too.by_chance(went) == pytest.approx(min(chances), rel=1e-9)
-
-
-def test_a_departure_is_seen_in_about_six_steps_of_a_power_of_two():
-    for length in range(1, 300):
-        shape = excursions.Shape.of(length)
-        step = max(s for s in (1, 2, 4, 8, 16, 32, 64) if s <= max(length / 6, 1))
-        inside = -(-length // step)
-        assert (shape.step, shape.inside) == (step, inside)
-        assert shape.lag == max(-(-6 // step), inside // 4)
-        assert shape.lasts == max(1, inside // 2)
-        assert shape.around == shape.centre == inside + 2 * shape.lag
-
-
-# Levels left for long
-
-
-@pytest.mark.parametrize("seed", SEEDS)
-def test_the_clearest_stretch_of_blocks(seed):
-    told = holed(seed, (14, 4), 0.1)
-    told[5:9, 1] += 4.0
-    told[8:, 2] -= 3.0
-    got = shifts._largest(told, 2)
-    want = naive.largest_shift(told, 2, shifts.AT_HOME)
-    for n, (clear, first, stop, home, size, spread) in enumerate(want):
-        assert (got.first[n], got.stop[n]) == (first, stop)
-        found = got.clear[n], got.home[n], got.size[n], got.spread[n]
-        assert found == pytest.approx((clear, home, size, spread))
-
-
-@pytest.mark.parametrize(("blocks", "found"), [(6, False), (14, True)])
-def test_a_shift_lasts_for_a_day_at_least(blocks, found):
-    told = np.random.default_rng(0).normal(0, 0.1, (48, 6))
-    told[20 : 20 + blocks, 2] += 9.0
-    given = shifts.Blocks(told, np.arange(49) * 2)  # four days of an hour a slot
-    got = shifts.outstanding(given, Context(slot=HOUR))
-    assert [(s.node, s.inside.start, s.inside.stop) for s in got] == [
-        (2, 40, 40 + 2 * blocks)
-    ] * found
-    assert shifts.outstanding(given, Context(slot=HOUR // 2)) == []  # two days
-
-
-# Departures
-
-
-def test_a_departure_is_averaged_over_what_is_known():
-    z, known = holed(3, (40, 2), 0.0), marked(3, (40, 2), 0.3)
-    got = lasting._rolling_mean(z, known)
-    half = lasting.SMOOTH // 2
-    for t, n in np.ndindex(z.shape):
-        part = slice(max(t - half, 0), t + half + 1)
-        total = np.where(known[part, n], z[part, n], 0.0).mean()
-        want = total / max(known[part, n].mean(), 0.2) if known[t, n] else 0.0
-        assert got[t, n] == pytest.approx(want)
-
-
-def test_limits_of_a_departure_are_the_networks_own():
-    sizes = np.abs(np.random.default_rng(0).standard_t(3, 900)) * 3
-    q75, q90, q95 = np.quantile(sizes, (0.75, 0.9, 0.95))
-    assert lasting._limits(sizes) == pytest.approx((q90, q95 * (q95 / q75) ** 2.5))
-    assert lasting._limits(sizes / 100) == (lasting.LOW, lasting.HIGH)
-    assert lasting._limits(np.zeros(5)) == (lasting.LOW, np.inf)
-    assert lasting._limits(np.zeros(0)) == (np.inf, np.inf)
-
-
-@pytest.mark.parametrize("seed", SEEDS)
-def test_the_size_of_a_deviation_is_in_spreads_of_its_side(seed):
-    values, out = np.exp(holed(seed, (60, 5))), marked(seed, (60, 5), 0.1)
-    values[:, 4] = 1.0 + 1e-6 * np.arange(60)  # hardly moves: a fifth of the usual at least
-    kept = np.where(out, np.nan, values)
-    deviation = values - naive.medians(kept)
-    spread = naive.MAD * naive.medians(np.abs(kept - naive.medians(kept)))
-    spread = np.maximum(spread, 0.2 * np.median(spread))
-    scaled = np.full(values.shape, np.nan)
-    for t, n in np.argwhere(~np.isnan(values)):
-        side = np.sign(deviation[t, n]) or -1
-        part = [abs(d) for d in (kept - naive.medians(kept))[:, n] if side * d > 0]
-        wide = max(naive.MAD * naive.median(part) if part else 0.0, 0.5 * spread[n])
-        scaled[t, n] = deviation[t, n] / wide
-    common = naive.medians(np.where(out, np.nan, scaled).T)
-    size, own = lasting._sizes(values, out)
-    np.testing.assert_allclose(size, np.abs(scaled), rtol=1e-9)
-    np.testing.assert_allclose(own, np.abs(scaled - common[:, None]), rtol=1e-9)
-
-
-def test_a_node_is_given_up_from_where_it_is_mostly_off():
-    found = np.zeros((100, 3), dtype=bool)
-    observed = np.ones(found.shape, dtype=bool)
-    found[40:, 0] = found[40:, 1] = True
-    found[50:60, 0] = False
-    found[60:84, 1] = False
-    found[80:, 2] = True
-    found[85, 2] = False
-    got = lasting.given_up(found, observed)
-    assert np.flatnonzero(got[:, 0]).tolist() == [*range(40, 100)]
-    assert np.array_equal(got[:, 1], found[:, 1])  # 36 of 60: not three quarters
-    assert np.array_equal(got[:, 2], found[:, 2])  # too short
-    back = found.copy()
-    back[99, 0] = False
-    assert np.array_equal(lasting.given_up(back, observed), back)
-
-
-def test_levels_that_nothing_reaches_are_entered_or_left_in_one_jump():
-    rng = np.random.default_rng(0)
-    X = 20 + rng.normal(size=(200, 4))
-    low, high = np.quantile(X, (0.2, 0.8))
-    far = gross.UNREAL * (high - low)
-    X[50:60, 0] += 3 * far
-    X[100:130, 1] += 2.5 * far * np.hanning(30)  # up and down, step by step
-    X[180:, 2] -= 2 * far
-    X[150:160, 3] += 0.7 * far
-    X[55, 0] = 20.0  # a good reading between
-    X[20:26, 3] = 20 + far * np.array([0.9, 1.5, 1.5, 1.5, 0.9, 0.3])  # by two steps
-    found = gross.unreal(X, np.zeros(X.shape, dtype=bool))
-    assert np.flatnonzero(found[:, 0]).tolist() == [*range(50, 55), *range(56, 60)]
-    assert not found[:, [1, 3]].any()
-    assert np.flatnonzero(found[:, 2]).tolist() == [*range(180, 200)]

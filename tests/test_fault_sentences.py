@@ -24,8 +24,11 @@ ABOUT = Context(
 def stretch(deviation, *, readings=None, first=10, to_end=False, lasting=True, step=1.0):
     deviation = np.asarray(deviation, dtype=float)
     readings = deviation + 20 if readings is None else np.asarray(readings, dtype=float)
-    at = first + np.arange(deviation.size)
-    return Stretch(0, at, deviation, readings, deviation.size, to_end, lasting, step)
+    return Stretch(
+        node=0, at=first + np.arange(deviation.size), deviation=deviation, readings=readings,
+        implied=readings - deviation, flagged=deviation.size, to_end=to_end, lasting=lasting,
+        step=step,
+    )  # fmt: skip
 
 
 def sound(slots=200, nodes=3, *, in_space=False):
@@ -93,7 +96,8 @@ def found_in(flagged, lasting=(), values=None):
     marks[[*flagged]] = True
     lasts[[*lasting]] = True
     values = np.sin(np.arange(200.0))[:, None] if values is None else values
-    every = episodes._all(values, np.ones((200, 1)), marks | lasts, lasts)
+    alone = Panel(np.zeros((200, 1)), np.zeros(1), np.array([[-1]]), False)
+    every = episodes._all(values, np.ones((200, 1)), marks | lasts, lasts, alone)
     return [(int(s.at[0]), int(s.at[-1]) + 1, s.lasting, s.to_end, s.flagged) for s in every]
 
 
@@ -148,7 +152,9 @@ def test_what_cannot_be_true_is_most_of_it():
 
 
 def said(one, kind, context=ABOUT, seen=None):
-    return explain.explain(kind, one, seen or sound(), context, 1.0)
+    seen = seen or sound()
+    one = replace(one, implied=seen.implied(one.node, one.at))
+    return explain.explain(kind, one, seen, context, 1.0)
 
 
 @pytest.mark.parametrize(("kind", "deviation", "options", "text"), [
@@ -207,6 +213,8 @@ def test_the_sentence_ends_with_when_and_the_battery():
     volts[42:, 0] = 2.25
     weak = replace(ABOUT, companions={"battery": volts})
     assert said(last, Kind.DEAD, weak, flat).endswith(", battery 2.25")
+    volts[:, 0] = np.linspace(3.0, 1.01, 200)  # of forty readings the last eight
+    assert said(last, Kind.DEAD, weak, flat).endswith(f", battery {np.median(volts[42:50, 0]):.2f}")
     volts[:] = np.nan
     assert said(last, Kind.DEAD, weak, flat).endswith("10:00")
 
@@ -243,6 +251,36 @@ def test_both_ways_is_a_good_part_of_the_farthest():
     assert not explain.both_ways(np.array([10.0, 9.0]))
 
 
+def test_a_move_for_good_is_an_event_of_a_day():
+    X = np.random.default_rng(0).normal(0, 0.1, (400, 6))
+    X[100:] += 8.0
+    nothing = np.zeros(X.shape, dtype=bool)
+    about = replace(ABOUT, times=np.arange(400) * HOUR, nodes=tuple("abcdef"))
+    (event,) = episodes.classify(X, X, nothing, about)
+    assert (str(event.kind), event.start, event.stop) == ("event", 100, 124)
+    (event,) = episodes.classify(X, X, nothing, replace(about, slot=0))
+    assert (event.start, event.stop) == (100, 100 + episodes.LASTING_GAP)
+
+
+def test_what_others_saw_too_is_told_where_it_was_and_nowhere_else():
+    X = np.random.default_rng(1).normal(0, 0.1, (200, 6))
+    X[50:60, 2] += 5.0
+    field = np.zeros(X.shape)
+    event, flagged = np.zeros((2, *X.shape), dtype=bool)
+    event[50:60, 2] = True
+    flagged[55, 2] = True
+    event[80, 3] = True
+    X[80, 3] = np.nan  # nothing was read there
+    found = episodes.classify(X, field, flagged, ABOUT, event=event)
+    told = [(str(e.kind), e.node, e.start, e.stop, e.readings) for e in found]
+    assert told == [("spike", 2, 55, 56, 1), ("event", 2, 50, 60, 0)]
+
+
+def test_what_lasts_has_to_be_seen_to():
+    lasting = {str(kind) for kind in Kind if kind.lasts}
+    assert lasting == {"stuck", "drift", "bias", "noisy", "dead", "silent"}
+
+
 # How sure
 
 
@@ -271,6 +309,7 @@ def test_the_panel_holds_sound_readings_from_their_levels():
     (Kind.DEAD, np.arange(22.0, 27.0, 0.125), {"low_battery": True}, True),
     (Kind.DEAD, [*np.arange(22.0, 26.0, 0.125), *[26.0] * 3, 25, 24, 25, 24, 25], {}, True),
     (Kind.DEAD, [*np.arange(22.0, 26.0, 0.125), *[26.0] * 2, 25, 24, 25, 24, 25, 24], {}, False),
+    (Kind.DEAD, [*np.arange(22, 26, 0.125), 25, 24.9, 24.8, 29, 29.1, 29.2, 29.3, 29.4], {}, True),
     (Kind.DEAD, [26.0, 26.0], {}, False),  # one reading stands still by itself
 ])  # fmt: skip
 def test_certain_is_beyond_twice_as_far_as_anything_went(kind, readings, options, sure):
