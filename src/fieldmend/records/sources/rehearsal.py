@@ -19,6 +19,7 @@ READER = """
 import gc, json, sys, warnings
 warnings.simplefilter("ignore")
 import xarray
+gc.freeze()  # what was imported is not looked through again after every file
 for line in sys.stdin:
     try:
         with xarray.open_dataset(json.loads(line)) as data:
