@@ -56,7 +56,7 @@ NEAREST = {
               "test_fieldmodel", "test_field", "test_paying", "test_outages", "test_second",
               "test_company", "test_stillfits", "test_regions", "properties/test_field_invariance"),
     "recovery": ("test_unchanged", "test_recovery_rules", "test_recovery_oracles",
-                 "test_recovery_parts", "test_windows", "test_frames", "test_crew",
+                 "test_recovery_parts", "test_recovery_solvers", "test_windows", "test_frames", "test_crew",
                  "test_states", "test_honest", "test_applying", "test_recovery",
                  "test_quantities", "test_quantities_recovered", "test_decisions", "test_onchange",
                  "test_options", "test_xarrays", "test_hidden_readings", "test_regions",

@@ -1,0 +1,252 @@
+"""Solvers of directions, meters and models around one that draws a line: what each adds to it."""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pytest
+
+from fieldmend.diagnostics import gap_at
+from fieldmend.faults import Context
+from fieldmend.field.power import Power
+from fieldmend.holdout.drawing import draw
+from fieldmend.metrics import interpolate
+from fieldmend.quantities import Kind, Quantity, circle, counter
+from fieldmend.recovery import circular, counting, extrapolating
+from fieldmend.recovery.condition import _middle
+from fieldmend.recovery.quantity import on_its_scale
+from fieldmend.recovery.skewed import OnScale, Scale
+from fieldmend.recovery.solving import Around, Solved, _line, suspicious
+from fieldmend.recovery.window import Piece, Setting, _expected
+from fieldmend.recovery.windows import Window
+from fieldmend.recovery.witnesses import witnesses
+from fieldmend.result.options import Options
+
+
+@dataclass(frozen=True)
+class Line:
+    """Straight lines between readings; a tenth to either side."""
+
+    half: float = 0.1
+    method: str = "test"
+
+    def __call__(self, evidence, around):
+        at = self._at(evidence)
+        level = np.where(np.isnan(evidence).all(axis=0), around.level, 0.0)
+        return Solved(at + level, at - self.half, at + self.half, method=self.method, choice="line")
+
+    def hidden(self, left, window, columns):
+        at = self._at(left)
+        return at, at - self.half, at + self.half
+
+    @staticmethod
+    def _at(evidence):
+        filled = interpolate(evidence)
+        usual = np.nanmedian(filled, axis=1, keepdims=True)
+        return np.where(np.isnan(filled), usual, filled)
+
+
+def around(X, level=None):
+    level = np.zeros(X.shape[1]) if level is None else np.asarray(level)
+    return Around(Window(0, len(X), 0, len(X)), witnesses(X, None), level)
+
+
+# Directions
+
+
+def winds(seed=0, slots=400, nodes=4):
+    rng = np.random.default_rng(seed)
+    X = (
+        350 + np.cumsum(rng.normal(0, 6, (slots, 1)), axis=0) + rng.normal(0, 9, (slots, nodes))
+    ) % 360
+    X[rng.random(X.shape) < 0.3] = np.nan
+    X[100:130, 1] = np.nan
+    return X
+
+
+def test_arcs_are_as_wide_as_hidden_readings_ask_for():
+    X = winds()
+    on = circular.OnCircle(Line(), 360.0, 10.0, 0.0, 0.9, seed=5)
+    out = on(X, around(X))
+    hidden = draw(~np.isnan(X), np.isnan(X), 5 + circular.SEED).mask
+    left = np.where(hidden, np.nan, X)
+
+    def arc(readings):
+        channels = Line._at(circle.channels(readings, 360.0, 10.0))
+        sine, cosine = np.hsplit(channels, 2)
+        long = np.maximum(np.hypot(sine, cosine), 0.05)
+        half = np.degrees(0.1 * np.hypot(cosine, sine) / long**2)
+        return (10 + np.degrees(np.arctan2(sine, cosine))) % 360, half
+
+    at, raw = arc(left)
+    off = np.abs((X - at + 180) % 360 - 180)[hidden]
+    gap = gap_at(~np.isnan(left))[hidden]
+    widen = circular._widening(off / raw[hidden], gap, 0.9)
+    estimate, wide = arc(X)
+    classes = np.searchsorted([1, 4, 16, 64], np.maximum(gap_at(~np.isnan(X)), 1), side="right") - 1
+    half = np.minimum(wide * widen[classes], 180.0)
+    np.testing.assert_allclose(out.estimate, estimate, atol=1e-9)
+    np.testing.assert_allclose(out.upper - out.estimate, half, rtol=1e-6)
+    np.testing.assert_allclose(out.estimate - out.lower, half, rtol=1e-6)
+    held = out.holdout
+    assert len(held.rows) == hidden.sum()
+    np.testing.assert_allclose(np.abs(held.truth - held.estimate), off, atol=1e-9)
+    inside = (held.lower <= held.truth) & (held.truth <= held.upper)
+    assert inside.mean() >= 0.88
+    assert out.choice == "line, on the circle (sine and cosine)"
+    assert not out.suspect.any()
+
+
+def test_a_vane_that_was_never_heard_may_point_anywhere():
+    X = winds(1)
+    X[:, 2] = np.nan
+    out = circular.OnCircle(Line(), 360.0, 0.0, 0.0, 0.9, seed=0)(X, around(X))
+    np.testing.assert_allclose(out.upper[:, 2] - out.estimate[:, 2], 180.0)
+    assert (out.upper[:, 0] - out.estimate[:, 0]).max() < 180
+    few = circular.OnCircle(Line(method="line"), 360.0, 0.0, 0.0, 0.9, seed=0)
+    line = few(np.array([[350.0], [np.nan], [10.0]]), around(np.zeros((3, 1))))
+    assert line.estimate[:, 0].tolist() == [350.0, 0.0, 10.0]
+    assert line.suspect is None
+    assert np.isnan(few._line(np.full((2, 1), np.nan))).all()
+
+
+# Meters
+
+
+def test_intervals_of_meters_are_as_wide_as_hidden_readings_ask_for():
+    rng = np.random.default_rng(0)
+    X = np.cumsum(rng.exponential(size=(300, 3)) * (rng.random((300, 3)) < 0.3), axis=0)
+    X[rng.random(X.shape) < 0.3] = np.nan
+    on = counting.OnMeter(Line(), 0.9, seed=2)
+    out = on(X, around(X))
+    found = counter.counted(X)
+
+    def shows(readings):
+        amount = np.maximum(np.nan_to_num(Line._at(counter.counted(readings).amount)), 0.0)
+        return counter.shown(counter.counted(readings).readings, amount)
+
+    estimate = shows(X)
+    np.testing.assert_allclose(out.estimate, estimate)
+    hidden = draw(~np.isnan(found.readings), np.isnan(found.readings), 2 + counting.SEED).mask
+    left = np.where(hidden, np.nan, found.readings)
+    guess = shows(left)
+    width = counting._room(left, guess).width[hidden]
+    off = np.abs(found.readings - guess)[hidden]
+    factor = np.quantile(off[width > 0] / width[width > 0], 0.9)
+    room = counting._room(found.readings, estimate)
+    half = factor * room.width
+    lower = np.minimum(np.maximum(estimate - half, room.low), estimate)
+    upper = np.maximum(np.minimum(estimate + half, room.high), estimate)
+    np.testing.assert_allclose(out.lower, lower)
+    np.testing.assert_allclose(out.upper, upper)
+    np.testing.assert_allclose(out.holdout.truth, found.readings[hidden])
+    assert out.choice.endswith("solved as what was counted in each slot")
+
+
+def test_a_silent_meter_is_the_median_of_the_others_and_its_level():
+    X = np.tile(np.arange(40.0)[:, None], (1, 4)) * [1, 2, 3, np.nan]
+    out = counting.OnMeter(Line(), 0.9, seed=0)(X, around(X, [0, 0, 0, 7.0]))
+    np.testing.assert_allclose(out.estimate[:, 3], 2 * np.arange(40.0) + 7)
+
+
+# Scales
+
+
+def test_a_level_is_added_in_the_units_of_the_readings():
+    X = np.full((10, 4), 9.0)
+    X[:, 3] = np.nan
+    power = OnScale(Line(), Scale(Power(0.5, 0.0), low=0.0, high=12.0), "on roots")
+    out = power(X, around(X, [0, 0, 0, 2.0]))
+    np.testing.assert_allclose(out.estimate, [[9.0, 9.0, 9.0, 11.0]] * 10)
+    np.testing.assert_allclose(out.upper[0, :3], (3 + 0.1) ** 2)
+    assert out.choice == "line, on roots"
+    high = power(X, around(X, [0, 0, 0, 5.0]))
+    assert high.estimate[0, 3] == 12.0
+    plain = OnScale(Line(), Scale(low=0.0, high=10.0))
+    assert plain(X, around(X, [0, 0, 0, 2.0])).estimate[0, 3] == 10.0
+    at, lower, upper = power.hidden(X[:, :3], None, np.arange(3))
+    assert (at[0, 0], lower[0, 0]) == (pytest.approx(9.0), pytest.approx(2.9**2))
+    assert upper[0, 0] == pytest.approx(3.1**2)
+
+
+def test_faults_are_looked_for_on_the_scale_that_is_solved_on():
+    X = np.array([[4.0, 9.0]])
+    context = Context(quantity=Quantity(Kind.POSITIVE, possible=(0.0, 100.0)))
+    seen, about = on_its_scale(X, OnScale(Line(), Scale(Power(0.5, 0.0))), context)
+    assert seen.tolist() == [[2.0, 3.0]]
+    assert about.quantity.possible == (0.0, 10.0)
+    same, as_before = on_its_scale(X, Line(), context)
+    assert same is X
+    assert as_before is context
+
+
+# Margins
+
+
+def setting(X, solver, **more):
+    given = {"level": np.zeros(X.shape[1]), "quantity": Quantity(Kind.LINEAR)} | more
+    return Setting(
+        name="t", unit="", nodes=tuple(f"n{k}" for k in range(X.shape[1])), places=None,
+        slot=0, options=Options(), known=witnesses(X, None), solver=solver, **given,
+    )  # fmt: skip
+
+
+def piece(X):
+    return Piece(Window(0, len(X), 0, len(X)), X, np.arange(len(X)), {})
+
+
+def test_ends_of_every_second_node_are_hidden_to_see_how_wide_they_have_to_be():
+    rng = np.random.default_rng(0)
+    X = np.cumsum(rng.normal(0, 0.2, (40, 6)), axis=0)
+    asked = []
+
+    class Asked(Line):
+        def hidden(self, left, window, columns):
+            asked.append((left, columns))
+            return super().hidden(left, window, columns)
+
+    wide = extrapolating._at_ends(piece(X), setting(X, Asked()))
+    left = asked[0][0]
+    gone = np.zeros(X.shape, dtype=bool)
+    gone[30:, [0, 4]] = gone[:10, 2] = True
+    np.testing.assert_array_equal(np.isnan(left), gone)
+    off = np.where(gone, np.abs(X - Line._at(left)) / 0.1, np.nan)
+    assert wide == pytest.approx(max(1.0, extrapolating._quantile(off, 0.9)))
+    assert wide > 1
+    assert extrapolating._at_ends(piece(X), setting(X, Asked(half=1e9))) == 1.0
+
+
+def test_a_node_that_was_never_heard_is_as_far_from_the_others_as_they_are():
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(30, 4)) + np.array([0, 1, 2, 9])
+    flag = np.ones(X.shape, dtype=np.int8)
+    flag[:, 3] = 3  # suspect: no measure
+    estimate = X + 0.1
+    off = np.full(X.shape, np.nan)
+    for n in range(3):
+        off[:, n] = np.abs(X[:, n] - np.median(np.delete(estimate, n, axis=1), axis=1))
+    got = extrapolating._of_nodes(piece(X), setting(X, Line()), estimate, flag)
+    assert got == pytest.approx(extrapolating._quantile(off, 0.9))
+
+
+# Small ones
+
+
+def test_a_line_is_safe_where_differences_overflow():
+    X = np.array([[1.5e308], [np.nan], [-1.5e308]])
+    assert _line(X)[:, 0].tolist() == [1.5e308, 0.0, -1.5e308]
+    assert np.isnan(_line(np.full((2, 1), np.nan))).all()
+
+
+def test_what_is_inside_its_interval_was_expected():
+    solved = Solved(np.zeros((1, 4)), np.full((1, 4), -1.0), np.ones((1, 4)))
+    X = np.array([[-1.0, 1.0, 1.1, -1.1]])
+    assert _expected(X, solved).tolist() == [[True, True, False, False]]
+    assert not _expected(X, replace(solved, lower=None)).any()
+    assert not suspicious(X, replace(solved, method="line")).any()
+    own = np.array([[True, False, False, True]])
+    assert suspicious(X, replace(solved, suspect=own)) is own
+
+
+def test_the_middle_window_is_taken():
+    assert _middle(iter("abcde")) == "c"
+    assert _middle(iter("abcd")) == "c"
