@@ -397,6 +397,21 @@ def test_a_netcdf_file_that_ends_its_reader_is_refused(tmp_path, monkeypatch):
     assert classic.grid().values["t"].shape == whole.grid().values["t"].shape == (4, 2)
 
 
+def test_a_netcdf_file_that_keeps_its_reader_busy_for_ever_is_refused(tmp_path, monkeypatch):
+    xr = pytest.importorskip("xarray")
+    pytest.importorskip("h5netcdf")
+    pytest.importorskip("resource")
+    busy = rehearsal.READER.replace("data[name].values", "exec('while True: pass')")
+    busy = busy.replace(f"+ {rehearsal.SECONDS}", "+ 0.0")
+    xr.Dataset({"t": ("x", np.arange(8.0))}).to_netcdf(tmp_path / "x.nc", engine="h5netcdf")
+    with monkeypatch.context() as looping:
+        looping.setattr(rehearsal, "READER", busy)
+        looping.setattr(rehearsal, "_reader", None)
+        with pytest.raises(fm.InputError, match="never lets it end"):
+            fm.read(tmp_path / "x.nc")
+        rehearsal._close()
+
+
 def test_netcdf_stations_by_time(tmp_path):
     xr = pytest.importorskip("xarray")
     wide = WIDE.set_index(["node", "time"]).to_xarray()

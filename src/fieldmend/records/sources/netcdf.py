@@ -40,7 +40,7 @@ def stage(path: Path, name: str) -> Stage:
         ) from error
     if not classic and not survived(path):
         raise InputError(
-            "the netCDF file is damaged: it ends the library that reads it",
+            "the netCDF file is damaged: it ends the library that reads it, or never lets it end",
             file=name,
             hint="Fetch or write it again",
         )

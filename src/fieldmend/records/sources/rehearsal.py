@@ -1,8 +1,9 @@
 """A file that may end the process that reads it is first read by another.
 
 The libraries beneath netCDF-4 believe what a file says of itself; a damaged one can end them by a
-segmentation fault, which no Python code can catch. So another process reads it first. It is started
-with the first such file, while this one imports what it needs itself, and kept for the next.
+segmentation fault, which no Python code can catch, or keep them busy for ever. So another process
+reads it first, and is ended where that takes it longer than a file of its size can take. It is
+started with the first such file, while this one imports what it needs itself, and kept for the next.
 """
 
 from __future__ import annotations
@@ -15,14 +16,25 @@ import threading
 from contextlib import suppress
 from pathlib import Path
 
-READER = """
-import gc, json, sys, warnings
+SECONDS = 5.0  # of its CPU for any file
+BYTES_A_SECOND = 5e6  # slow for a packed one on a slow machine
+READER = f"""
+import gc, json, os, sys, time, warnings
 warnings.simplefilter("ignore")
 import xarray
 gc.freeze()  # what was imported is not looked through again after every file
+try:
+    import resource
+except ImportError:  # Windows: nothing ends it there
+    resource = None
 for line in sys.stdin:
     try:
-        with xarray.open_dataset(json.loads(line)) as data:
+        path = json.loads(line)
+        if resource:
+            spent = time.process_time() + {SECONDS} + os.path.getsize(path) / {BYTES_A_SECOND}
+            most = resource.getrlimit(resource.RLIMIT_CPU)[1]
+            resource.setrlimit(resource.RLIMIT_CPU, (int(spent) + 1, most))
+        with xarray.open_dataset(path) as data:
             for name in data.variables:
                 data[name].values  # one after the other: no more memory than the largest
     except Exception:
