@@ -3,7 +3,8 @@
 The libraries beneath netCDF-4 believe what a file says of itself; a damaged one can end them by a
 segmentation fault, which no Python code can catch, or keep them busy for ever. So another process
 reads it first, and is ended where that takes it longer than a file of its size can take. It is
-started with the first such file, while this one imports what it needs itself, and kept for the next.
+started with the first such file, while this one imports what it needs itself, and kept for the
+next.
 """
 
 from __future__ import annotations
