@@ -1,7 +1,8 @@
 """Drifts of 1 °C an hour on IntelLab: slots until companions see them, without a journal.
 
-Every fourth node drifts, from a slot of its own on: far more at once than in a network, so that
-they hide each other; then every twelfth. live_detection.py has whole episodes.
+One node at a time, every fifth in turn. Then every fourth in one run, from a slot of its own on:
+far more at once than in a network, so that they hide each other; then every twelfth.
+live_detection.py has whole episodes.
 Writes benchmarks/results/live_drifts.md.
 """
 
@@ -13,7 +14,7 @@ from pathlib import Path
 import numpy as np
 
 import fieldmend as fm
-from fieldmend.grid import Grid
+from fieldmend.grid import Array, Grid
 from fieldmend.live.companions import Companions, Drifts
 from fieldmend.live.following import Follower
 from live_network import asked_for_intellab, cut, intellab
@@ -25,11 +26,13 @@ DAYS = {  # fitted, followed
     "6-8 March | 4-5 March": (slice(576, 1440), slice(20, 576)),
 }
 LATEST = 150  # slots before the end that a drift begins
+ALONE = 5  # of nodes that drift one at a time, every so-manieth
+WHICH = {0: "one node at a time"}
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--every", type=int, nargs="*", default=[4, 12])
+    parser.add_argument("--every", type=int, nargs="*", default=[0, 4, 12])
     given = parser.parse_args()
     asked_for_intellab()
     grid = intellab("temperature", "humidity")
@@ -39,7 +42,7 @@ def main() -> None:
         "IntelLab temperature with humidity beside it, 51 nodes, slots of 5 min; some nodes drift "
         "by 1 °C an hour (`python benchmarks/live_drifts.py`).",
         "",
-        "| one node in | model of | followed | slots until it is seen, median | each "
+        "| which drift | model of | followed | slots until it is seen, median | each "
         "| other nodes seen |",
         "| --- | --- | --- | --- | --- | --- |",
     ]
@@ -48,9 +51,13 @@ def main() -> None:
             past = cut(grid, fitted)
             model = fm.recover(past, holdout=False).model
             companions = Companions.fit(past, model)
-            delays, beside = followed(grid, model, companions, later, every)
-            each = ", ".join(str(d) if d < 999 else "not seen" for d in delays)
-            lines.append(f"| {every} | {days} | {np.median(delays):.0f} | {each} | {beside} |")
+            if every:
+                delays, beside = followed(grid, model, companions, later, every)
+            else:
+                delays, beside = one_by_one(grid, model, companions, later)
+            each = ", ".join(str(d) if 0 <= d < 900 else "not seen" for d in delays)
+            which = WHICH.get(every, f"one node in {every}, in one run")
+            lines.append(f"| {which} | {days} | {np.median(delays):g} | {each} | {beside} |")
             print(lines[-1], flush=True)
     RESULTS.write_text("\n".join(lines) + "\n")
 
@@ -64,9 +71,34 @@ def followed(
     for k in range(1, X.shape[1], every):
         begun[k + 1] = t = int(rng.integers(later.start + 12, later.stop - LATEST))
         Y[t:, k] += float(rng.choice((-1, 1))) * np.arange(len(X) - t) / 12.0
+    seen = _seen(grid, Y, model, companions, later)
+    delays = sorted(seen.get(k, later.stop + 999) - t for k, t in begun.items())
+    return delays, len(set(seen) - set(begun))
+
+
+def one_by_one(
+    grid: Grid, model: fm.FieldModel, companions: Companions, later: slice
+) -> tuple[list[int], int]:
+    """The same of nodes that drift alone, each in a run from some hours before it on."""
+    X, delays, beside = grid.values["temperature"], [], 0
+    for k in range(1, X.shape[1], ALONE):
+        rng, Y = np.random.default_rng(100 + k), X.copy()
+        t = int(rng.integers(later.start + 12, later.stop - LATEST))
+        Y[t:, k] += float(rng.choice((-1, 1))) * np.arange(len(X) - t) / 12.0
+        rows = slice(max(0, t - LATEST), t + LATEST)
+        seen = _seen(grid, Y, model, companions, rows)
+        delays.append(seen.get(k + 1, t + 999) - t)
+        beside += len(set(seen) - {k + 1})
+    return sorted(delays), beside
+
+
+def _seen(
+    grid: Grid, Y: Array, model: fm.FieldModel, companions: Companions, rows: slice
+) -> dict[int, int]:
+    """Nodes' ids, and the slot in which their temperature is first said to drift."""
     follower, drifts = Follower(model, witnesses=companions.witnesses), Drifts(companions)
     seen: dict[int, int] = {}
-    for row in range(later.start, later.stop):
+    for row in range(rows.start, rows.stop):
         readings = {"temperature": Y[row], "humidity": grid.values["humidity"][row]}
         said = follower.follow(readings, grid.nodes, int(grid.times[row]), grid.slot)
         ids = {"temperature": 1, "humidity": 2}
@@ -74,8 +106,7 @@ def followed(
         for one in drifts.sightings():
             if one.condition == 1:
                 seen.setdefault(one.node, row)
-    delays = sorted(seen.get(k, later.stop + 999) - t for k, t in begun.items())
-    return delays, len(set(seen) - set(begun))
+    return seen
 
 
 if __name__ == "__main__":

@@ -7,10 +7,11 @@ import pytest
 
 import fieldmend as fm
 from fieldmend.flags import Flag
-from fieldmend.live import witnesses
-from fieldmend.live.companions import Companions, Drifts, Implied
+from fieldmend.live import implied, witnesses
+from fieldmend.live.companions import Companions, Drifts
 from fieldmend.live.episodes import Sighting
 from fieldmend.live.following import Follower, Said
+from fieldmend.live.implied import Implied
 from fieldmend.live.witnesses import Witness
 
 SLOTS, NODES, FITTED = 420, 16, 360
@@ -185,3 +186,57 @@ def test_a_place_that_changed_in_both_conditions_does_not_drift():
     assert seen(0.0) == [4]
     assert seen(4.0) == [4]
     assert seen(-4.0) == []
+
+
+def two_days(seed=2):
+    """Two days of ten places, now and then warm and dry by the sun for an hour."""
+    rng = np.random.default_rng(seed)
+    common = np.cumsum(rng.normal(0, 0.1, (576, 1)), axis=0)
+    sun = np.repeat(rng.random((48, 10)) < 0.1, 12, axis=0) * 2.0
+    noise = rng.normal(0, 0.05, (2, 576, 10))
+    return {"t": common + sun + noise[0], "rh": -2 * common - 3 * sun + noise[1]}
+
+
+def test_what_another_condition_tells_is_taken_off_and_the_limit_is_lower_for_it():
+    values = two_days()
+    both, alone = implied.fit(values, days=2), implied.fit({"t": values["t"]}, days=2)
+    one = both["t"]
+    assert (one.other, alone["t"].other) == ("rh", "")
+    assert np.median(one.rest) < 0.5 * np.median(alone["t"].rest)
+    off = np.array([2.0, 2.0, 2.0])
+    part = replace(one, gain=-0.3)
+    part = replace(part, rest=np.full(3, 0.5), limit=np.full(3, 4.0))
+    left, limit = part.left(off, np.array([-6.0, 0.0, 6.0]))
+    np.testing.assert_allclose(left, (0.2, 2.0, 2.0))
+    assert limit.tolist() == [0.5] * 3
+    assert part.left(off, np.array([-60.0, 0.0, 0.0]))[0][0] == 0.0  # it tells more than there is
+    assert part.left(off, None)[1].tolist() == [4.0] * 3
+
+
+def test_a_condition_that_drifts_makes_no_other_one_drift():
+    values = two_days()
+    grid = fm.Grid(values, NAMES[:10], 300_000_000 * np.arange(576, dtype=np.int64), 300_000_000)
+    drifts, nothing = Drifts(Companions.fit(grid)), np.full(10, np.nan)
+    for time in range(24):
+        rows = {name: X[-1].copy() for name, X in two_days().items()}
+        rows["t"][3] += 6.0
+        said = {
+            name: Said(y, y, nothing, nothing, np.ones(10, np.uint8)) for name, y in rows.items()
+        }
+        drifts.hear(said, NAMES[:10], time, {"t": 1, "rh": 2}, set())
+    assert [(one.node, one.condition) for one in drifts.sightings()] == [(4, 1)]
+    assert "what its companions and its rh imply, and growing" in drifts.sightings()[0].text
+
+
+def test_companions_are_in_the_file_and_those_of_earlier_files_are_read(tmp_path):
+    found = implied.fit(two_days(), days=2)
+    Companions(NAMES[:10], found).save(tmp_path / "c.npz")
+    again = Companions.load(tmp_path / "c.npz").parts["t"]
+    assert again.other == "rh"
+    np.testing.assert_array_equal(again.rest, found["t"].rest)
+    with np.load(tmp_path / "c.npz") as file:
+        earlier = {k: v for k, v in file.items() if k.rstrip("01") not in ("other", "gain", "rest")}
+    np.savez(tmp_path / "d.npz", **earlier)
+    off, limit = Companions.load(tmp_path / "d.npz").parts["t"].left(np.ones(10), np.ones(10))
+    np.testing.assert_array_equal(limit, found["t"].limit)
+    assert off.tolist() == [1.0] * 10
