@@ -165,7 +165,7 @@ def main() -> None:
         "Slots of 5 min, IntelLab with 51 nodes (`python benchmarks/live_flags.py`). False: flagged"
         " when its slot ended, not put there, and not flagged by `recover` on the whole record. No"
         " line of IntelLab is unseen: rules and constants were chosen among several by looking at"
-        " all of them; those of drifts by seeds 1 and 2 of the simulated networks too, not 3 and 4.",
+        " all of them; those of drifts by simulated networks of seeds 1 and 2 too, not 3 and 4.",
         "",
         HEAD,
         "| --- " * 11 + "|",
