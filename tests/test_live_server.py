@@ -105,6 +105,7 @@ def test_metrics_have_the_names_that_dashboards_know(site):
         assert re.search(rf"^fieldmend_{name} [\d.e+]+$", text, re.MULTILINE), name
     assert 'fieldmend_readings_rejected_total{why="clock ahead"} 7.0' in text
     assert 'fieldmend_episodes_open{kind="stuck"} 1.0' in text
+    assert 'fieldmend_episodes_open{kind="event"} 0.0' in text
 
 
 def test_what_has_not_changed_is_not_sent_again(site):

@@ -9,6 +9,8 @@ from prometheus_client import CollectorRegistry, generate_latest
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
+from fieldmend.live.episodes import VISIT
+
 MEDIA_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 Counts = dict[str, Any]
 
@@ -40,7 +42,7 @@ GAUGES = (
     Row("lag_seconds", "Since the end of the newest closed slot.", lambda c: c["lag_seconds"]),
     Row("outbox", "Closings and alerts not sent yet.", lambda c: c["outbox"]),
     Row("model_age_seconds", "Since the model's last fitted slot.", _model("age_seconds")),
-    Row("replay_error", "Mean absolute error of the model on the replay.", _model("error")),
+    Row("replay_error", "Error of the model on a replay, over the last value's.", _model("error")),
     Row("journal_bytes", "Size of the journal.", lambda c: c["journal_bytes"]),
     Row("nodes", "Nodes heard so far.", lambda c: c["nodes"]),
 )
@@ -66,8 +68,8 @@ class _Numbers(Collector):
             if value is not None:
                 yield GaugeMetricFamily(f"fieldmend_{row.name}", row.about, value)
         episodes = GaugeMetricFamily("fieldmend_episodes_open", "Open, by kind.", labels=["kind"])
-        for kind, number in sorted(counts["episodes"].items()):
-            episodes.add_metric([kind], number)
+        for kind in sorted(VISIT):  # a kind that is not open is 0: an alarm needs it to be there
+            episodes.add_metric([kind], counts["episodes"].get(kind, 0))
         yield episodes
         yield GaugeMetricFamily("fieldmend_page_readers", "Open event streams.", self._readers)
 

@@ -20,7 +20,7 @@ const reasons = (rejected) =>
 function model(counts) {
   if (!counts.model) return "learns from the first slots; readings are not judged until then";
   const error = counts.model.error;
-  return `old${error === null ? "" : `; off by ${figure(error, 3)} in the mean on a replay`}`;
+  return `old${error === null ? "" : `; on a replay its error is ${figure(error, 2)} of the last value’s`}`;
 }
 
 export function showCounts(counts) {
