@@ -8,6 +8,7 @@ from scipy.stats import binom, poisson
 
 import naive_faults as naive
 from fieldmend.faults import gross, lasting, levels, seen_too
+from fieldmend.faults.events import keeps_its_distance
 from fieldmend.faults.labels import Context
 from fieldmend.faults.stretches import rare
 from fieldmend.quantities import Kind as Quality
@@ -273,6 +274,9 @@ def test_a_flat_line_has_to_be_twice_as_long_as_any_other():
     calm = np.full((300, 6), 5.0) + 0.1 * rng.normal(size=(300, 6))
     calm[100:120, 2] = 5.0  # nothing moves meanwhile
     assert not gross.flat(calm, nothing).any()
+    twice = X.copy()
+    twice[:, 1] = np.where(np.arange(300) < 80, 3.0, 4.0)  # two runs: the longer one
+    assert np.flatnonzero(gross.flat(twice, nothing)[:, 1]).tolist() == [*range(80, 300)]
     constant = X.copy()
     constant[:, 0] = 3.0  # one run: nothing to hold it against
     assert gross.flat(constant, nothing)[:, 2].sum() == 20
@@ -291,3 +295,14 @@ def test_fog_is_a_quarter_of_those_heard():
     assert gross.saturated(X, humid)[1, :2].all()
     assert gross.saturated(100 - X, humid)[0, :3].all()
     assert not gross.saturated(X, Quantity(Quality.LINEAR, high=100.0)).any()
+
+
+@pytest.mark.parametrize(("nodes", "asked"), [(5, True), (6, False)])
+def test_distances_are_asked_of_fewer_than_six_nodes(nodes, asked):
+    rng = np.random.default_rng(1)
+    X = 50 + rng.normal(0, 0.1, (1000, nodes))
+    X[:, :2] += 9 * np.sin(np.arange(1000) / 60)[:, None]
+    found = np.zeros(X.shape, dtype=bool)
+    found[400:440, -1] = True
+    kept = keeps_its_distance(found, X, np.zeros(X.shape, dtype=bool))
+    assert kept[400:440, -1].all() == kept.any() == asked

@@ -340,6 +340,9 @@ def test_a_crowd_is_five_nodes_and_a_fifth_of_all_within_three_slots():
     assert ranking.ranked({"t": crowd}, 25, 1000)[0].nodes == (0, 1, 2, 3, 4)
     assert not ranking.ranked({"t": crowd}, 26, 1000)[0].together
     assert not ranking.ranked({"t": crowd[:4]}, 10, 1000)[0].together
+    before = [*crowd, *(one_of(9, start) for start in (70, 80, 90))]
+    assert ranking.ranked({"t": before[:6]}, 25, 1000)[0].nodes == (0, 1, 2, 3, 4)
+    assert ranking.ranked({"t": before}, 25, 1000)[0].nodes == (0, 1, 2, 3, 4)
     late = [*crowd[:4], one_of(4, 103)]
     assert not ranking.ranked({"t": late}, 25, 1000)[0].together
     twice = [*crowd, *(one_of(n, 500) for n in range(5, 10))]
