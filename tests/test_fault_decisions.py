@@ -306,3 +306,21 @@ def test_distances_are_asked_of_fewer_than_six_nodes(nodes, asked):
     found[400:440, -1] = True
     kept = keeps_its_distance(found, X, np.zeros(X.shape, dtype=bool))
     assert kept[400:440, -1].all() == kept.any() == asked
+
+
+@pytest.mark.parametrize(("name", "bears"), [("humidity", True), ("Battery (V)", False)])
+def test_another_condition_bears_witness_and_a_battery_does_not(name, bears):
+    rng = np.random.default_rng(0)
+    X, other = rng.normal(size=(2, 1500, 6))
+    X[700:740, 3] += 9.0
+    other[700:740, 3] -= 9.0
+    flagged = np.zeros(X.shape, dtype=bool)
+    flagged[700:740, 3] = flagged[900, 2] = True
+    mute = np.zeros(X.shape, dtype=bool)
+    seen = seen_too.by_conditions(X, flagged, Context(companions={name: other}), mute)
+    assert seen[700:740, 3].all() == seen.any() == bears
+    assert not seen[900, 2]
+    shorter = Context(companions={name: other[1:]})
+    assert not seen_too.by_conditions(X, flagged, shorter, mute).any()
+    mute[710, 3] = True  # certainly false: no event
+    assert not seen_too.by_conditions(X, flagged, Context(companions={name: other}), mute).any()
