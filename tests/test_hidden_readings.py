@@ -10,6 +10,7 @@ import pytest
 import fieldmend as fm
 from fieldmend.field.holdout import Calibration, calibrate, draw_hidden
 from fieldmend.field.lean import CLASSES, Lean, choose_lean
+from fieldmend.field.widening import Widening
 from test_fieldmodel import network
 
 
@@ -105,11 +106,15 @@ def test_a_gross_error_does_not_decide_a_lean():
 
 
 def leaning(model, **weights):
-    """The same model, told how far to lean, everywhere."""
+    """The same model, told how far to lean, everywhere; no interval wider for its level."""
     none = dict.fromkeys(("to_common", "to_line", "to_second"), 0.0) | weights
     leans = {name: Lean(np.full(CLASSES, w)) for name, w in none.items()}
     part = model["value"]
-    part = replace(part, honest=replace(part.honest, **leans), later=replace(part.later, **leans))
+    honest, later = (
+        replace(one, **leans, calibration=replace(one.calibration, wider=Widening()))
+        for one in (part.honest, part.later)
+    )
+    part = replace(part, honest=honest, later=later)
     return replace(model, conditions={"value": part})
 
 

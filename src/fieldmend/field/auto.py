@@ -194,8 +194,9 @@ def _reported(fitted: Fit, view: View, level: float) -> Holdout:
     for k, own in enumerate(trials):
         others = [t for i, t in enumerate(trials) if i != k] or [own]
         honest = Honest.learnt(Trial.pooled(others), level, routine=_usual(fitted))
-        means.append(honest.of(own))
-        halves.append(own.sd * honest.factor(own.remote, own.outage >= 0))
+        mean = honest.of(own)
+        means.append(mean)
+        halves.append(own.sd * honest.factor(own.remote, own.outage >= 0, mean))
     every, mean, half = Trial.pooled(trials), np.concatenate(means), np.concatenate(halves)
     scale, centre = view.sign * view.scaling.scale[every.node], view.scaling.center[every.node]
     half *= view.sign

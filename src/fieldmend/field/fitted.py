@@ -210,7 +210,7 @@ class FittedField:
             routine = self.routine.estimate(clean, beside)
         said = Said(model, now.common(), line, second, remote, silent, routine)
         mean, sd = honest.mix(said), np.sqrt(variance)
-        half = sd * honest.factor(remote, silent)
+        half = sd * honest.factor(remote, silent, mean)
         if self.joint is None or self.together is None or clean.company is None:
             return mean, half
         joint = _untold(self.joint.estimate(model, clean), clean)

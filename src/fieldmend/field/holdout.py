@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import stdtrit
 
 from fieldmend.core.prox import Array, Mask
+from fieldmend.field.widening import Widening, widening
 
 Index = NDArray[np.intp]
 
@@ -141,15 +142,16 @@ def remoteness(back: Array, ahead: Array) -> Array:
 
 @dataclass(frozen=True)
 class Calibration:
-    """How many model standard deviations hold the level, as a function of remoteness."""
+    """How many model standard deviations hold the level, by remoteness and by the estimate."""
 
     centres: Array  # log remoteness
     factor: Array
+    wider: Widening = field(default_factory=Widening)
 
-    def at(self, remote: Array) -> Array:
-        """The factor for entries of this remoteness."""
+    def at(self, remote: Array, estimate: Array | None = None) -> Array:
+        """The factor for entries of this remoteness, of which this is estimated; scaled."""
         out: Array = np.interp(np.log(np.maximum(remote, 0.25)), self.centres, self.factor)
-        return out
+        return out if estimate is None else out * self.wider.at(estimate)
 
 
 _BINS, _PER_BIN = 16, 150
@@ -158,6 +160,21 @@ _PER_OUTAGE = 5  # outages that a bin of their own needs
 # is worth so many outages' word.
 _APART, _WORTH = 0.7, 4
 _GRID = 40, 100  # quantiles of sizes, and of errors of one size, that are taken for all
+
+
+def calibrated(
+    z: Array,
+    remote: Array,
+    run: Index,
+    level: float,
+    estimate: Array,
+    *,
+    together: bool = False,
+) -> Calibration:
+    """As `calibrate`, with intervals that are wider where the estimate is far off the usual."""
+    bins = _Bins.of(remote, run, level, together=together)
+    wider = widening(z / np.maximum(bins.calibration(z).at(remote), 1e-300), estimate, run)
+    return replace(bins.calibration(z / wider.at(estimate)), wider=wider)
 
 
 def calibrate(
@@ -171,26 +188,50 @@ def calibrate(
     Anomalies that nobody flagged are among the hidden and widen the intervals; leaving out the
     largest errors would leave out the estimate's own mistakes too.
     """
-    if z.size < 5:
-        return Calibration(np.zeros(1), np.full(1, 3.0))
-    order = np.argsort(remote, kind="stable")
-    z, run, log_remote = z[order], run[order], np.log(np.maximum(remote[order], 0.25))
-    bins = int(np.clip(z.size // _PER_BIN, 1, _BINS))
-    if together:
-        bins = int(np.clip(len(np.unique(run)) // _PER_OUTAGE, 1, bins))
-    parts = np.array_split(np.arange(z.size), bins)
-    centres = np.array([log_remote[p].mean() for p in parts])
-    if together:
-        wider = max(_next_outage(z, run, level) / max(float(np.quantile(z, level)), 1e-300), 1.0)
-        factor = np.array([wider * np.quantile(z[p], level) for p in parts])
-    else:
-        factor = np.array([_upper_quantile(z[p], run[p], level) for p in parts])
-    return Calibration(centres, factor)
+    return _Bins.of(remote, run, level, together=together).calibration(z)
 
 
-def _upper_quantile(z: Array, run: Index, level: float) -> float:
+@dataclass(frozen=True)
+class _Bins:
+    """Hidden readings alike in remoteness, and how many witnesses they are."""
+
+    parts: list[Index]
+    centres: Array
+    witnesses: list[int]
+    run: Index
+    level: float
+    together: bool
+
+    @classmethod
+    def of(cls, remote: Array, run: Index, level: float, *, together: bool) -> _Bins:
+        order = np.argsort(remote, kind="stable")
+        bins = int(np.clip(remote.size // _PER_BIN, 1, _BINS))
+        if together:
+            bins = int(np.clip(len(np.unique(run)) // _PER_OUTAGE, 1, bins))
+        parts = np.array_split(order, bins)
+        log_remote = np.log(np.maximum(remote, 0.25))
+        centres = np.array([log_remote[p].mean() for p in parts if p.size])
+        witnesses = [] if together else [len(np.unique(run[p])) for p in parts]
+        return cls(parts, centres, witnesses, run, level, together)
+
+    def calibration(self, z: Array) -> Calibration:
+        """What holds the level of |error|/sd in each bin."""
+        if z.size < 5:
+            return Calibration(np.zeros(1), np.full(1, 3.0))
+        level = self.level
+        if self.together:
+            usual = max(float(np.quantile(z, level)), 1e-300)
+            wider = max(_next_outage(z, self.run, level) / usual, 1.0)
+            factor = [wider * float(np.quantile(z[p], level)) for p in self.parts]
+        else:
+            pairs = zip(self.parts, self.witnesses, strict=True)
+            factor = [_upper_quantile(z[p], count, level) for p, count in pairs]
+        return Calibration(self.centres, np.array(factor))
+
+
+def _upper_quantile(z: Array, witnesses: int, level: float) -> float:
     """The conformal order statistic."""
-    share = level * (1.0 + 1.0 / len(np.unique(run)))
+    share = level * (1.0 + 1.0 / witnesses)
     if share > 1.0:
         return float(z.max()) * 1.1
     return float(np.quantile(z, share, method="higher"))

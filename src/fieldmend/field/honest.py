@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from fieldmend.core.prox import Array, Mask
-from fieldmend.field.holdout import Calibration, calibrate
+from fieldmend.field.holdout import Calibration, calibrated
 from fieldmend.field.lean import Lean, choose_lean, stack
 from fieldmend.field.trials import Trial
 
@@ -72,7 +72,7 @@ class Honest:
             to_routine = stack(truth, mean, trial.routine, remote, usual=routine, outage=outage)
             mean = to_routine.mix(mean, trial.routine, remote)
         z = np.abs(truth - mean) / trial.sd
-        calibration = calibrate(z, remote, outage, level, together=True)
+        calibration = calibrated(z, remote, outage, level, mean, together=True)
         return cls(to_common, to_line, to_second, calibration, to_routine)
 
     @classmethod
@@ -83,8 +83,9 @@ class Honest:
         to_second = stack(truth, model, trial.second, remote, usual=usual)
         mean = to_second.mix(model, trial.second, remote)
         to_line = choose_lean(truth, mean, trial.line, remote, run)
-        z = np.abs(truth - to_line.mix(mean, trial.line, remote)) / trial.sd
-        return cls(to_common, to_line, to_second, calibrate(z, remote, run, level))
+        mean = to_line.mix(mean, trial.line, remote)
+        z = np.abs(truth - mean) / trial.sd
+        return cls(to_common, to_line, to_second, calibrated(z, remote, run, level, mean))
 
     @classmethod
     def of_other_slots(cls, trial: Trial, level: float, routine: float = 0.0) -> Honest:
@@ -106,12 +107,12 @@ class Honest:
         out: Array = np.where(said.silent, self.apart.mix(said), mean)
         return out
 
-    def factor(self, remote: Array, silent: Mask) -> Array:
+    def factor(self, remote: Array, silent: Mask, estimate: Array) -> Array:
         """How many standard deviations hold the level."""
-        out = self.calibration.at(remote)
+        out = self.calibration.at(remote, estimate)
         if self.apart is None or not silent.any():
             return out
-        return np.where(silent, self.apart.calibration.at(remote), out)
+        return np.where(silent, self.apart.calibration.at(remote, estimate), out)
 
     def of(self, trial: Trial) -> Array:
         """The estimates of hidden readings."""
@@ -142,14 +143,15 @@ class Together:
         alone, joint, truth = honest.of(trial)[there], trial.joint[there], trial.truth[there]
         remote = trial.remote[there]
         lean = stack(truth, alone, joint, remote, usual=0.0)
-        off = np.abs(truth - lean.mix(alone, joint, remote))
+        mean = lean.mix(alone, joint, remote)
+        off = np.abs(truth - mean)
         if off.mean() > better * np.abs(truth - alone).mean():
             return None
         z = off / trial.sd[there]
-        return cls(lean, calibrate(z, remote, trial.run[there], level))
+        return cls(lean, calibrated(z, remote, trial.run[there], level, mean))
 
     def mix(self, mean: Array, half: Array, joint: Array, sd: Array, remote: Array) -> Bounds:
         """Estimates and half their intervals, as they are where no company was heard."""
         there = np.isfinite(joint)
-        half = np.where(there, sd * self.calibration.at(remote), half)
-        return self.lean.mix(mean, joint, remote), half
+        mean = self.lean.mix(mean, joint, remote)
+        return mean, np.where(there, sd * self.calibration.at(remote, mean), half)

@@ -8,7 +8,7 @@ but none that breaks the functions that apply it.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import fields
+from dataclasses import fields, replace
 from typing import Any
 
 import numpy as np
@@ -30,6 +30,7 @@ from fieldmend.field.record import View
 from fieldmend.field.routine import Routine
 from fieldmend.field.screens import DistanceScreen, JumpScreen, Screen
 from fieldmend.field.second import LAGS, LIKE, Second
+from fieldmend.field.widening import Widening
 
 _LAW = "scale", "rise", "centre", "spread"  # arrays of a JumpLaw
 _STEADIEST = 0.99999  # no φ above this comes from a fit
@@ -132,6 +133,8 @@ def _pack_honest(name: str, honest: Honest) -> dict[str, Array]:
         f"{name}_to_second": honest.to_second.weight,
         f"{name}_calibration_centres": honest.calibration.centres,
         f"{name}_calibration_factor": honest.calibration.factor,
+        f"{name}_wider_levels": honest.calibration.wider.levels,
+        f"{name}_wider_factor": honest.calibration.wider.factor,
     }
     if honest.to_routine is not None:
         arrays[f"{name}_to_routine"] = honest.to_routine.weight
@@ -272,7 +275,7 @@ def _honest(got: Given, name: str) -> Honest:
         Lean(got.within(f"{name}_to_common", (CLASSES,), 1.0)),
         Lean(got.within(f"{name}_to_line", (CLASSES,), 1.0)),
         Lean(got.within(f"{name}_to_second", (CLASSES,), 1.0)),
-        _calibration(got, f"{name}_calibration"),
+        replace(_calibration(got, f"{name}_calibration"), wider=_widening(got, f"{name}_wider")),
         Lean(got.within(routine, (CLASSES,), 1.0)) if routine in got.arrays else None,
         _honest(got, f"{name}_apart") if f"{name}_apart_to_line" in got.arrays else None,
     )
@@ -341,10 +344,23 @@ def _periods(got: Given, name: str) -> tuple[int, ...]:
 
 
 def _calibration(got: Given, name: str) -> Calibration:
-    centres = got.array(f"{name}_centres", None)
-    if centres.ndim != 1 or not centres.size or (np.diff(centres) < 0).any():
-        raise ValueError(f"{name}_centres must rise")
+    centres = _rising(got, f"{name}_centres")
     return Calibration(centres, got.within(f"{name}_factor", centres.shape, np.inf))
+
+
+def _widening(got: Given, name: str) -> Widening:
+    """Of files that earlier versions wrote: none."""
+    if f"{name}_levels" not in got.arrays:
+        return Widening()
+    levels = _rising(got, f"{name}_levels")
+    return Widening(levels, got.positive(f"{name}_factor", levels.shape))
+
+
+def _rising(got: Given, name: str) -> Array:
+    values = got.array(name, None)
+    if values.ndim != 1 or not values.size or (np.diff(values) < 0).any():
+        raise ValueError(f"{name} must rise")
+    return values
 
 
 def _screen(got: Given) -> Screen:
