@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 
+import fieldmend as fm
 import naive
-from fieldmend.core import noise, prox
+from fieldmend.core import huber, noise, prox
 from fieldmend.core.problem import LowRank, Problem, Scaling, default_lam, spectral_edge
 
 
@@ -326,4 +327,32 @@ def test_middles_of_all_nodes_at_once_are_those_of_each(dtype):
         seen = rng.random(sizes.shape) < 0.6
         seen[:, 1] = False
         each = [noise._middle(sizes[own, n]) for n, own in enumerate(seen.T)]
-        np.testing.assert_array_equal(noise._middles(sizes, seen), each)
+        found, count = noise._middles(np.where(seen, sizes, np.inf).astype(dtype))
+        np.testing.assert_array_equal(found, each)
+        np.testing.assert_array_equal(count, seen.sum(axis=0))
+
+
+def scaled_network():
+    net = fm.simulate.network(300, 20, sampling=0.6, seed=4)
+    return fm.decompose(net.readings).scaling.apply(net.readings, net.observed), net.observed
+
+
+def test_noise_in_single_precision_is_that_in_double(monkeypatch):
+    given, observed = scaled_network()
+    double = noise.estimate_noise(given, observed)
+    for module in (huber, noise):
+        monkeypatch.setattr(module, "SMALL", 1000)
+    single = noise.estimate_noise(given, observed)
+    assert single.level != double.level
+    assert single.level == pytest.approx(double.level, rel=2e-4)
+    np.testing.assert_allclose(single.weight, double.weight, rtol=2e-4)
+
+
+@pytest.mark.parametrize("small", [1000, 1e6])
+def test_one_reading_however_large_is_no_noise(small, monkeypatch):
+    for module in (huber, noise):
+        monkeypatch.setattr(module, "SMALL", small)
+    given, observed = scaled_network()
+    plain = noise.estimate_noise(given, observed).level
+    given[tuple(np.argwhere(observed)[100])] = 1e80
+    assert plain / 2 < noise.estimate_noise(given, observed).level < plain * 2

@@ -37,7 +37,7 @@ _FALL = 0.5  # the factor by which μ falls during continuation
 _STAGE, _LONGEST_STAGE = 2, 30  # iterations between two falls of μ: at least, at most
 _STAGE_GAP = 0.2  # the gap at which a stage is done
 _EXACT = 1000  # nodes up to which the subspace grows along the readings' singular vectors
-_SMALL = 2e5  # entries up to which single precision does not pay
+SMALL = 2e5  # entries up to which single precision does not pay
 _SINGLE_UNTIL, _SINGLE_STEPS = 1e-4, 20  # the gap and the iterations at which it ends
 
 
@@ -144,7 +144,7 @@ class HuberSolver:
         self.start, self.level = start, level
         self.rng = np.random.default_rng(seed)
         self.rate = max(float(problem.observed.mean()), 1e-12)
-        self.single = problem.readings.size > _SMALL
+        self.single = problem.readings.size > SMALL
         self.used = 0  # directions of the reserve taken so far
 
     def init(self) -> State:

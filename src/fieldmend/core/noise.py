@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from fieldmend.core.engine import sweep
-from fieldmend.core.huber import HuberSolver
+from fieldmend.core.huber import SMALL, HuberSolver
 from fieldmend.core.problem import LowRank, Problem, default_lam, spectral_edge
 from fieldmend.core.prox import Array, Mask
 
@@ -28,6 +28,7 @@ _LEAST = 1e-4  # the least noise, as a share of the readings' spread: below, sol
 _NONE = 1e-3  # share of the readings' spread below which noise is as good as none
 _POOLED = 30.0  # readings' worth of the network's level in each node's own
 _NORMAL = 1.4826  # median absolute deviation → standard deviation
+_HUGE = 1e6  # spreads, of the largest reading: from there the path comes down to the noise
 
 
 @dataclass(frozen=True)
@@ -47,7 +48,11 @@ def estimate_noise(readings: Array, observed: Mask, *, weigh: bool = True, seed:
     slots, nodes = readings.shape
     stride = max(1, int(slots * nodes / max(_ENTRIES, 1000 * nodes)))
     readings, observed = readings[::stride], observed[::stride]
+    readings = np.clip(readings, -_HUGE, _HUGE)
+    if readings.size > SMALL:  # enough to measure, in half the time
+        readings = readings.astype(np.float32)
     rate = float(observed.mean())
+    heard, hidden = np.flatnonzero(observed), np.where(observed, 0, np.inf).astype(readings.dtype)
     lam, edge = default_lam(readings.shape, rate), spectral_edge(readings.shape, rate)
     sizes = np.abs(readings[observed])
     sizes = sizes[sizes > 1e-150]  # constant nodes say nothing of the noise
@@ -65,7 +70,7 @@ def estimate_noise(readings: Array, observed: Mask, *, weigh: bool = True, seed:
             if state.settled:
                 break
         rest, factor = _debiased_residual(solver.problem, state.current, lam * mu)
-        level, each = _levels(rest, observed, factor)
+        level, each = _levels(rest.take(heard), rest + hidden, factor)
         own = np.maximum(each * weight, _NONE * spread)
         # A node that seems free of noise must not rule the rest.
         new = np.sqrt(weight * np.clip(own / np.median(own), 0.1, 100.0)) if weigh else weight
@@ -77,7 +82,7 @@ def estimate_noise(readings: Array, observed: Mask, *, weigh: bool = True, seed:
         state = solver.at(L, max(_FALL * mu, end), state.step)
     # Anomalies, clipped at two standard deviations, are part of what μ has to hold down: in a long
     # record the noise's singular values lie so close together that 2 % decide over all of them.
-    held = np.minimum(factor / _NORMAL * rest[observed], 2 * level)
+    held = np.minimum(factor / _NORMAL * rest.take(heard), 2 * level)
     level = max(level, _MARGIN * float(np.sqrt(np.mean(held**2))))
     # A node whose noise was underrated by chance must not stick out of them either.
     doubt = 3.5 / np.sqrt(max(float(np.median(observed.sum(axis=0))), 1.0))
@@ -87,11 +92,11 @@ def estimate_noise(readings: Array, observed: Mask, *, weigh: bool = True, seed:
     return Noise(max(level, _LEAST * spread), weight, L if useful else None)
 
 
-def _levels(rest: Array, observed: Mask, factor: float) -> tuple[float, Array]:
-    """The noise of the network and of each node."""
-    level = factor * _middle(rest[observed])
-    count = observed.sum(axis=0)
-    own = factor * _middles(rest, observed)
+def _levels(heard: Array, rest: Array, factor: float) -> tuple[float, Array]:
+    """The noise of the network and of each node; what was not heard is infinite in `rest`."""
+    level = factor * _middle(heard)
+    own, count = _middles(rest)
+    own *= factor
     # A node's own median is as good as its readings are many: lean on the network's meanwhile.
     each: Array = np.sqrt((count * own**2 + _POOLED * level**2) / (count + _POOLED))
     return level, each
@@ -116,7 +121,7 @@ def _debiased_residual(problem: Problem, L: LowRank, threshold: float) -> tuple[
         return (), (float(np.vdot(C, D)), float(np.vdot(D * inlier, D)))
 
     _, (along, curvature) = sweep(kernel, readings, observed, L.left, unit)
-    undo = along / curvature if curvature > 0 else 0.0
+    undo = float(along / curvature) if curvature > 0 else 0.0
     left = L.left + undo * np.divide(L.left, size, out=np.zeros_like(L.left), where=size > 0)
     rest = np.abs(readings - left @ L.right.T)
     freedom = 1.0 - L.rank * (slots + nodes - L.rank) / max(int(observed.sum()), 1)
@@ -135,10 +140,10 @@ def _middle(sizes: Array) -> float:
     return float(max(ordered[half], 0.5 * ordered[fifth] / 1.9))
 
 
-def _middles(sizes: Array, observed: Mask) -> Array:
-    """`_middle` of what was observed of each node, all of them at once."""
-    ranked = np.sort(np.where(observed, sizes, np.inf).T.copy(), axis=1)
-    count, node = observed.sum(axis=0), np.arange(sizes.shape[1])
+def _middles(sizes: Array) -> tuple[Array, Array]:
+    """`_middle` of each node's finite sizes, all of them at once, and how many those are."""
+    ranked = np.sort(sizes.T.copy(), axis=1)
+    count, node = np.count_nonzero(sizes < np.inf, axis=0), np.arange(sizes.shape[1])
     half, fifth = (np.minimum(at, len(sizes) - 1) for at in (count // 2, 4 * count // 5))
     out = np.maximum(ranked[node, half], 0.5 * ranked[node, fifth] / 1.9)
-    return np.where(count > 0, out, 0.0).astype(np.float64)
+    return np.where(count > 0, out, 0.0).astype(np.float64), count
