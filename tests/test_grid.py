@@ -271,3 +271,21 @@ def test_directions_in_one_slot_meet_on_the_circle(slot_value, name, values, exp
     else:
         assert (found - expected + 180) % 360 - 180 == pytest.approx(0, abs=1e-9)
         assert -180 <= found <= 360
+
+
+def test_a_grid_of_next_to_nothing_is_refused(tmp_path):
+    """One row in ten has a wrong clock, at every node: too many to be set aside as strays."""
+    rng = np.random.default_rng(0)
+    lines = ["time,node,t"]
+    for n in range(3):
+        wrong = ["1970-01-01T00:00:24", "1987-11-03T15:00:00"]
+        right = [str(np.datetime64("2024-01-01") + np.timedelta64(3 * k, "m")) for k in range(20)]
+        lines += [f"{stamp},n{n},{20 + rng.normal():.2f}" for stamp in (*wrong, *right)]
+    path = tmp_path / "x.csv"
+    path.write_text("\n".join(lines) + "\n")
+    with pytest.raises(
+        fm.InputError, match=r"66 rows from 1970.* nearly all of them empty.*--start"
+    ):
+        fm.read(path).grid()
+    assert fm.read(path, start="2024-01-01").grid().times.size == 20
+    assert fm.read(path).grid("1d").times.size > 19_000

@@ -44,6 +44,8 @@ LONGEST = 10_000 * 365 * 86400 * SECOND
 SLACK = 0.1
 MAX_STRETCH = 50
 SPARSE = 0.2
+MANY_SLOTS = 100_000
+EMPTY = 1000  # slots to a row that nobody meant, where slots are many
 STEPS_FROM = 1_000_000  # rows that the slot length is found from
 TURNED = 20_000  # readings that say how far round a direction goes
 MOST_ASSUMED = 10_000  # slots, where the readings do not say how long one is
@@ -67,6 +69,14 @@ def build(records: "Records", slot: Any, slot_value: str, seed: int) -> Grid:
             hint="Take out the rows that are far off",
         )
     _refuse_stretch(records, frame, low, high)
+    if slot is None and slots > max(MANY_SLOTS, EMPTY * rows):
+        raise InputError(
+            f"{rows:,} rows from {stamped(low)} to {stamped(high)}, a node's readings every "
+            f"{slot_length(length)}: {slots:,} slots, nearly all of them empty. A clock may be "
+            "wrong, or parts of the record lie years apart",
+            file=records.origin.files[0].name,
+            hint="Choose a part with start= and end= (--start, --end), or a longer slot= (--slot)",
+        )
     values, notes = filling.arrays(
         records.conditions, frame, rows * records.shape.per_row(frame.nodes)
     )
