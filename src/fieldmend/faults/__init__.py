@@ -10,7 +10,7 @@ from fieldmend.faults.jumping import jumping
 from fieldmend.faults.kind import Kind
 from fieldmend.faults.labels import Context, Episode
 from fieldmend.faults.lasting import Search, persistent, search
-from fieldmend.faults.seen_too import spared
+from fieldmend.faults.seen_too import alone, spared
 from fieldmend.faults.spikes import spikes
 
 __all__ = [
@@ -19,6 +19,7 @@ __all__ = [
     "Kind",
     "Search",
     "agreed",
+    "alone",
     "classify",
     "confidence",
     "daily",

@@ -16,7 +16,7 @@ import numpy as np
 from scipy.special import bdtrc, pdtrc
 
 from fieldmend import geo
-from fieldmend.faults.events import DAY, on_low_battery
+from fieldmend.faults.events import DAY, WITNESSES, on_low_battery
 from fieldmend.faults.excursions import LAG, Course, Went, window_medians
 from fieldmend.faults.implied import Implied, implied
 from fieldmend.faults.labels import Context
@@ -25,12 +25,14 @@ from fieldmend.faults.stretches import (
     Array,
     Mask,
     bounded,
+    grown,
     joined,
     middle,
     node_medians,
     slot_medians,
     stretches,
 )
+from fieldmend.faults.who_moved import OthersMoved
 
 # A departure is an event if companions go as far together as chance makes them this rarely. Single
 # false readings are many and what happens mostly lasts, so one or two readings ask for more.
@@ -49,7 +51,13 @@ SAME_SENSOR = 0.9
 
 
 def seen_too(
-    values: Array, flagged: Mask, context: Context, mute: Mask, field: Implied | None = None
+    values: Array,
+    flagged: Mask,
+    context: Context,
+    mute: Mask,
+    *,
+    field: Implied | None = None,
+    by_itself: Mask | None = None,
 ) -> Mask:
     """Flagged readings in stretches that others see too: events, not faults.
 
@@ -66,6 +74,9 @@ def seen_too(
         no witness.
     field
         What the others imply, if it is at hand; used if it leaves out the flagged ones, no others.
+    by_itself
+        Readings that their node's own past accuses: whoever else moved, it did. Of few nodes, two
+        that move at once are an event all the same.
 
     Returns
     -------
@@ -73,7 +84,7 @@ def seen_too(
         Without stretches that hold a muted reading or begin on a low battery: a node that fails
         takes all its conditions along.
     """
-    seen = _by_nodes(values, flagged, context, mute, field)
+    seen = _by_nodes(values, flagged, context, mute, field=field, by_itself=by_itself)
     seen |= by_conditions(values, flagged & ~seen, context, mute)
     return seen & ~on_low_battery(seen, context)
 
@@ -112,7 +123,13 @@ def spared(X: Any, flagged: Mask, context: Context, gross: Mask | None = None) -
 
 
 def _by_nodes(
-    values: Array, flagged: Mask, context: Context, mute: Mask, field: Implied | None
+    values: Array,
+    flagged: Mask,
+    context: Context,
+    mute: Mask,
+    *,
+    field: Implied | None,
+    by_itself: Mask | None,
 ) -> Mask:
     """Stretches that other nodes see, in their departures or in their readings."""
     out = np.zeros(flagged.shape, dtype=np.bool_)
@@ -135,9 +152,9 @@ def _by_nodes(
     for n, a, b in _stretches(values, asked, mute):
         at.append((a, b, n))
         sides.append(int(middle(departure[a:b, n][asked[a:b, n]]) < 0))
-    alone = [bool((singles[a:b, n] != 0)[asked[a:b, n]].all()) for a, b, n in at]
-    some = [i for i, single in enumerate(alone) if single]
-    rest = [i for i, single in enumerate(alone) if not single]
+    lone = [bool((singles[a:b, n] != 0)[asked[a:b, n]].all()) for a, b, n in at]
+    some = [i for i, single in enumerate(lone) if single]
+    rest = [i for i, single in enumerate(lone) if not single]
     chance = np.ones(len(at))
     calm = [
         near[n][~singles[max(a - LAG, 0) : b + LAG, near[n]].any(axis=0)]
@@ -159,6 +176,13 @@ def _by_nodes(
             if chance[i] <= limit:
                 a, b, n = at[i]
                 out[a:b, n] = asked[a:b, n]
+    residual = np.where(mute, np.nan, field.residual)
+    moved = OthersMoved(lasting[1].values)
+    for n in map(int, np.flatnonzero((asked & ~out).any(axis=0))):
+        by_others = asked[:, n] & ~out[:, n]
+        if by_itself is not None and values.shape[1] > WITNESSES:
+            by_others &= ~grown(by_itself[:, n] & asked[:, n], asked[:, n])
+        out[:, n] |= moved(n, residual[:, n], by_others)
     return out
 
 
@@ -170,13 +194,25 @@ def _odds(seen: Mask) -> float:
 
 def _singles(values: Array, departure: Array, asked: Mask) -> Array:
     """Readings in question that stand alone or in twos: 1 above what was expected, −1 below."""
-    out = np.zeros(asked.shape, dtype=np.int8)
-    for n in np.flatnonzero(asked.any(axis=0)):
-        heard = np.flatnonzero(~np.isnan(values[:, n]))
-        for a, b in zip(*stretches(asked[heard, n]), strict=True):
-            if b - a <= SPIKE:
-                at = heard[a:b]
-                out[at, n] = np.where(departure[at, n] < 0, -1, 1)
+    return np.where(alone(values, asked), np.where(departure < 0, -1, 1), 0).astype(np.int8)
+
+
+def alone(readings: Array, flagged: Mask) -> Mask:
+    """Those of the flagged readings that stand alone or in twos among what their node sent.
+
+    Such a one in the midst of an event is judged by itself: a harvest excuses no spike.
+
+    Examples
+    --------
+    >>> marks = np.array([[True], [False], [False], [True], [True], [True]])
+    >>> alone(np.zeros((6, 1)), marks).T.astype(int)
+    array([[1, 0, 0, 0, 0, 0]])
+    """
+    out = np.zeros(flagged.shape, dtype=np.bool_)
+    for n in np.flatnonzero(flagged.any(axis=0)):
+        heard = np.flatnonzero(~np.isnan(readings[:, n]))
+        for a, b in zip(*stretches(flagged[heard, n]), strict=True):
+            out[heard[a:b], n] = b - a <= SPIKE
     return out
 
 

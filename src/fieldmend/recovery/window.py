@@ -155,7 +155,8 @@ def recover_window(piece: Piece, setting: Setting) -> WindowResult:
         judged, single = judged | given.told.accepted, single & ~given.told.rejected
     # What others see too is an event, whoever flagged it.
     kept = faults.spared(given.readings, single | given.lasting, context, given.found.gross)
-    event = (given.found.events | kept) & ~given.lasting
+    event = (given.found.events & ~faults.alone(believed, single)) | kept
+    event &= ~given.lasting
     suspect = ((single & ~event) | given.lasting) & judged
     with np.errstate(over="ignore", invalid="ignore"):
         found = faults.classify(
