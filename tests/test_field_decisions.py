@@ -148,8 +148,8 @@ def test_the_estimate_is_mixed_in_order_and_apart_in_outages():
     second = 0.5 * 16
     second += 0.25 * (20 - second)
     assert one.mix(told) == pytest.approx([first, second])
-    assert one.factor(np.ones(2), told.silent).tolist() == [2.0, 5.0]
-    assert one.factor(np.ones(2), np.zeros(2, bool)).tolist() == [2.0, 2.0]
+    assert one.factor(np.ones(2), told.silent, np.zeros(2)).tolist() == [2.0, 5.0]
+    assert one.factor(np.ones(2), np.zeros(2, bool), np.zeros(2)).tolist() == [2.0, 2.0]
 
 
 # The filter's gate

@@ -137,7 +137,7 @@ def remoteness(back: Array, ahead: Array) -> Array:
         both = back * ahead / (back + ahead)
     both = np.where(np.isinf(back), ahead, np.where(np.isinf(ahead), back, both))
     out: Array = np.where(np.isfinite(both), both, 1e9)
-    return np.where((back == 0) | (ahead == 0), 0.0, out)
+    return np.where(back == 0, 0.0, out)  # a reading: none ahead of it is nearer
 
 
 @dataclass(frozen=True)
