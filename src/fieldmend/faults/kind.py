@@ -61,4 +61,14 @@ class Kind(StrEnum):
     @property
     def gravity(self) -> int:
         """How soon somebody should look: the larger, the sooner; 0 for an event."""
-        return len(Kind) - 1 - list(Kind).index(self)
+        return _GRAVITY[self]
+
+    @classmethod
+    def named(cls, word: str) -> Kind | None:
+        """The kind of this name; None if somebody else made it."""
+        if isinstance(word, Kind):
+            return word
+        return next((kind for kind in cls if kind == word), None)
+
+
+_GRAVITY = {kind: len(Kind) - 1 - place for place, kind in enumerate(Kind)}

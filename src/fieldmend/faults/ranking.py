@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -84,18 +85,18 @@ def _task(episode: Episode) -> Kind:
 
 
 def _kind(episode: Episode) -> Kind:
-    return next((kind for kind in Kind if kind == episode.kind), Kind.SPIKE)
+    return Kind.named(episode.kind) or Kind.SPIKE
 
 
 def _crowds(faults: Sequence[Episode], nodes: int, slots: int) -> list[list[Episode]]:
     """Episodes that so many nodes begin at once that chance does not explain it."""
     ordered = sorted(faults, key=lambda e: e.start)
+    starts = [e.start for e in ordered]
     usual = len({(e.node, e.start) for e in faults}) * (AT_ONCE + 1) / max(slots, 1)
     least = max(CROWD, SHARE * nodes, usual + 6 * usual**0.5)
     out, i = [], 0
     while i < len(ordered):
-        until = ordered[i].start + AT_ONCE
-        crowd = [e for e in ordered[i:] if e.start <= until] if len(ordered) - i >= least else []
+        crowd = ordered[i : bisect_right(starts, starts[i] + AT_ONCE, lo=i)]
         if len({e.node for e in crowd}) >= least:
             out.append(crowd)
             i += len(crowd)

@@ -257,7 +257,8 @@ def worst_of(recovery: Result, condition: str, index: int) -> dict[str, Any] | N
 
 def gravity(episode: Episode) -> int:
     """How soon to look; 1 for a kind of somebody else's making."""
-    return next((kind.gravity for kind in Kind if kind == episode.kind), 1)
+    kind = Kind.named(episode.kind)
+    return 1 if kind is None else kind.gravity
 
 
 def how_sure(*, certain: bool, confidence: float | None) -> int:
