@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from fieldmend.field import auto, choosing, company, fitting, mixture, online
+from fieldmend.field import auto, checking, choosing, company, fitting, mixture, online
 from fieldmend.field import trials as tried
 from fieldmend.field import windows as parts
 from fieldmend.field.holdout import Calibration
@@ -15,6 +15,7 @@ from fieldmend.field.honest import Honest, Said
 from fieldmend.field.lean import Lean
 from fieldmend.field.likeness import _beside_all, _joined
 from fieldmend.field.model import Data, start_field
+from fieldmend.field.power import Power
 from fieldmend.field.regions import Region, coordinates, cut, said
 
 
@@ -288,3 +289,47 @@ def test_what_company_counts_is_said():
     together = SimpleNamespace(lean=Lean(np.array([0.1, 0.456])))
     assert auto._company_words(None) == ""
     assert "count up to 46 % where they were heard" in auto._company_words(together)
+
+
+# Does it still fit?
+
+
+@pytest.mark.parametrize(("course", "period"), [((3, 24), 24), ((3, 1), None), (None, None)])
+def test_a_fresh_fit_tries_the_course_that_the_model_has(course, period, monkeypatch):
+    asked = []
+    fresh = (SimpleNamespace(sparse=0), None)
+    monkeypatch.setattr(checking, "recover_field", lambda *_, **how: asked.append(how) or fresh)
+    values = None if course is None else SimpleNamespace(values=np.zeros(course))
+    part = SimpleNamespace(view=SimpleNamespace(course=values), level=0.8)
+    assert checking._fresh(part, np.zeros((2, 3)), np.ones((2, 3), bool), 5) is fresh[0]
+    assert asked == [{"level": 0.8, "period": period, "seed": 5}]
+
+
+@pytest.mark.parametrize(("found", "wrong"), [
+    ({}, None), ({"error": 1.11}, "1.11 times"), ({"error": 1.09}, None),
+    ({"held": 0.79}, "intervals hold 79 %"), ({"held": 0.81}, None),
+    ({"false": 0.11}, "calls 11 %"), ({"false": 0.11, "fresh_false": 0.06}, None),
+    ({"fresh": np.nan, "error": 9.0}, None),
+])  # fmt: skip
+def test_a_model_is_judged_by_error_intervals_and_flags(found, wrong):
+    given = {"error": 1.0, "held": 0.9, "false": 0.05, "fresh": 1.0} | found
+    got = checking._judged(SimpleNamespace(level=0.9), checking._Found(**given), 70)
+    assert bool(got) is (wrong is None)
+    assert (wrong or "the model still fits: on 70 hidden readings") in got.said
+
+
+def test_errors_are_over_the_nodes_scales_without_the_largest():
+    view = SimpleNamespace(
+        order=np.array([1, 0]), scaling=SimpleNamespace(scale=np.array([2.0, 4.0]))
+    )
+    part = SimpleNamespace(nodes=2, view=view)
+    X = np.arange(40.0).reshape(20, 2)
+    off = np.sort((X / [4.0, 2.0]).ravel())
+    every = np.ones(X.shape, dtype=bool)
+    assert checking._error(part, np.zeros(X.shape), X, every) == pytest.approx(off[:38].mean())
+    assert np.isnan(checking._error(part, X, X, ~every))
+
+
+def test_powers_have_names():
+    names = [Power(p, 1.0).name for p in (1.0, 1 / 2, 1 / 3, 0.25)]
+    assert names == ["as they are", "square roots", "cube roots", "power 0.25"]
