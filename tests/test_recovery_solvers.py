@@ -250,3 +250,11 @@ def test_what_is_inside_its_interval_was_expected():
 def test_the_middle_window_is_taken():
     assert _middle(iter("abcde")) == "c"
     assert _middle(iter("abcd")) == "c"
+
+
+def test_one_reading_of_a_meter_says_nothing_of_what_it_counts():
+    readings = np.array([[np.nan], [5.0], [np.nan]])
+    room = counting._room(readings, np.array([[4.0], [5.0], [7.0]]))
+    assert room.width[:, 0].tolist() == [1.0, 0.0, 2.0]
+    falling = np.array([[9.0], [3.0], [np.nan]])
+    assert counting._room(falling, np.array([[9.0], [3.0], [3.5]])).width[2, 0] == 0.5
