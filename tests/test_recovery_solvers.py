@@ -159,6 +159,14 @@ def test_a_level_is_added_in_the_units_of_the_readings():
     np.testing.assert_allclose(out.estimate, [[9.0, 9.0, 9.0, 11.0]] * 10)
     np.testing.assert_allclose(out.upper[0, :3], (3 + 0.1) ** 2)
     assert out.choice == "line, on roots"
+    assert out.again is None
+
+    class Fitted(Line):
+        def __call__(self, evidence, around):
+            return replace(super().__call__(evidence, around), again=Line(half=9.0))
+
+    fitted = replace(power, base=Fitted())(X, around(X))
+    assert fitted.again == replace(power, base=Line(half=9.0))  # on the same scale
     high = power(X, around(X, [0, 0, 0, 5.0]))
     assert high.estimate[0, 3] == 12.0
     plain = OnScale(Line(), Scale(low=0.0, high=10.0))
