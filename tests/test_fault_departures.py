@@ -255,3 +255,15 @@ def test_levels_that_nothing_reaches_are_entered_or_left_in_one_jump():
     assert np.flatnonzero(found[:, 0]).tolist() == [*range(50, 55), *range(56, 60)]
     assert not found[:, [1, 3]].any()
     assert np.flatnonzero(found[:, 2]).tolist() == [*range(180, 200)]
+
+
+@pytest.mark.parametrize("turned", [False, True])
+def test_a_level_that_nothing_reaches_may_be_entered_slowly_and_left_in_one_jump(turned):
+    X = 20 + np.random.default_rng(0).normal(size=(200, 4))
+    low, high = np.quantile(X, (0.2, 0.8))
+    X[50:90, 0] += 3 * gross.UNREAL * (high - low) * np.linspace(0.02, 1, 40)
+    X = X[::-1].copy() if turned else X
+    found = gross.unreal(X, np.zeros(X.shape, dtype=bool))
+    found = found[::-1] if turned else found
+    assert np.flatnonzero(found[:, 0])[-1] == 89
+    assert 20 < found.sum() < 35

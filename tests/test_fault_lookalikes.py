@@ -108,6 +108,9 @@ def test_a_move_of_many_has_its_size_its_nodes_and_its_end():
     assert move.size == pytest.approx(np.median(step[39]))
     assert move.strength == pytest.approx(np.median(step[39] / usual))
     assert move.node == int(np.argmax(step[39] / usual))
+    again = X.copy()
+    again[200:230] += 5.0
+    assert [(m.start, m.stop) for m in common_moves(again, flagged, 50)] == [(40, 60), (200, 230)]
     X[40:60, 3] -= 9.0  # three of six
     assert not [*common_moves(X, flagged, 50)]
     assert not [*common_moves(X[:, :4], flagged[:, :4], 50)]

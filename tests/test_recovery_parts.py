@@ -325,6 +325,8 @@ def test_nodes_are_named_with_what_is_wrong_with_them():
     said = [*notes.about_nodes(grid, witnesses(X, None), life)]
     assert said[0].startswith("node a has fewer than 5 readings: too few to judge")
     assert said[1].startswith("nodes b and d have the same readings throughout")
+    nobody = np.full((40, 4), np.nan)
+    assert [*notes.about_nodes(grid, witnesses(nobody, None), life)] == []  # said elsewhere
     away = Service(*np.array([[1], [0], [10]]), np.zeros(4, bool))
     told_ = [*notes.about_nodes(grid, witnesses(X, None), away, extrapolate=True)]
     assert "25 % of its slots estimated from the others" in told_[1]
