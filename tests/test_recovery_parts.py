@@ -20,6 +20,7 @@ from fieldmend.recovery.conditions import Work, check_workers, crew_for
 from fieldmend.recovery.decisions import Told, settled, told
 from fieldmend.recovery.filling import Given, emptied
 from fieldmend.recovery.huge import _usual, without_huge
+from fieldmend.recovery.judging import judgeable
 from fieldmend.recovery.keeping import Kept, opened, single
 from fieldmend.recovery.options import bytes_of, with_units
 from fieldmend.recovery.quantity import taken_as
@@ -415,3 +416,23 @@ def test_a_row_counts_readings_and_suspects():
     row = notebook._row(recovered(X, flag=flag))
     cells = row.removeprefix("<tr><td>").removesuffix("</td></tr>").split("</td><td>")
     assert cells == ["t (°C)", "14", fm.text.percent(6 / 20), "2", "-", "-"]
+
+
+def test_a_notebook_says_from_when_to_when():
+    X = np.zeros((48, 3))
+    grid = Grid.of(X, slot_seconds=3600, condition="t")
+    page = notebook.page(fm.Recovery(grid, {"t": recovered(X)}, Options(), None, ()))
+    assert "3 nodes × 48 slots, 1 Jan 1970 00:00 to 3 Jan 1970 00:00 UTC" in page.replace("–", "to")
+
+
+def test_a_kept_window_that_would_run_something_is_refused(tmp_path):
+    np.savez(tmp_path / "0-000000.npz", words=np.array([{}], dtype=object))
+    with pytest.raises(ValueError, match="allow_pickle=False"):
+        Kept(tmp_path, 0).load(0)
+
+
+def test_the_first_reading_of_a_record_speaks_too():
+    X = np.full((30, 3), np.nan)
+    X[:5, 0] = np.arange(5.0)
+    X[20:25, 1:] = np.arange(10.0).reshape(5, 2)
+    assert judgeable(~np.isnan(X), witnesses(X, None))[4, 0]
