@@ -10,7 +10,7 @@ from fieldmend.flags import Flag
 from fieldmend.live import implied, witnesses
 from fieldmend.live.companions import Companions, Drifts
 from fieldmend.live.episodes import Sighting
-from fieldmend.live.following import Follower, Said
+from fieldmend.live.following import Calm, Follower, Said
 from fieldmend.live.implied import Implied
 from fieldmend.live.witnesses import Witness
 
@@ -240,3 +240,35 @@ def test_companions_are_in_the_file_and_those_of_earlier_files_are_read(tmp_path
     off, limit = Companions.load(tmp_path / "d.npz").parts["t"].left(np.ones(10), np.ones(10))
     np.testing.assert_array_equal(limit, found["t"].limit)
     assert off.tolist() == [1.0] * 10
+
+
+def test_readings_speak_for_gaps_such_as_they_end_and_for_longer_ones_the_wider_measure_is_taken(
+    followed,
+):
+    model, found, values = followed
+    heard, plain = Follower(model, witnesses=found), Follower(model)
+    for t in range(FITTED, FITTED + 8):
+        heard._calm["t"] = Calm(held=0.5, odd=2.0, gap=1.0)
+        readings = {name: X[t].copy() for name, X in values.items()}
+        readings["t"][0] = np.nan if t > FITTED else readings["t"][0]
+        readings["t"][1] = np.nan if t == FITTED + 7 else readings["t"][1]
+        one, other = (
+            follower.follow(readings, NAMES, 300_000_000 * t, 300_000_000)["t"]
+            for follower in (heard, plain)
+        )
+    wide = (one.upper - one.lower) / (other.upper - other.lower)
+    np.testing.assert_allclose(wide[:2], (2.0, 0.5))
+    now = heard.told["t"]
+    assert now.gap[:3].tolist() == [7.0, 1.0, 1.0]
+    np.testing.assert_allclose(now.allowed, model["t"].live.calibration.at(now.gap))
+
+
+def test_where_gaps_are_usual_readings_tell_how_long_they_are(followed):
+    model, found, values = followed
+    follower = Follower(model, witnesses=found)
+    for t in range(FITTED, SLOTS):
+        readings = {name: X[t].copy() for name, X in values.items()}
+        readings["t"][(np.arange(NODES) + t) % 4 > 0] = np.nan
+        follower.follow(readings, NAMES, 300_000_000 * t, 300_000_000)
+    assert 3.5 < follower._calm["t"].gap <= 4.0
+    assert follower._calm["rh"].gap == 1.0

@@ -34,7 +34,9 @@ class Now:
 
     ``estimate``, ``lower`` and ``upper`` are as in a batch. ``score`` is the distance of each
     reading from what was ``expected`` without it, in standard deviations (NaN without a reading);
-    readings that are not ``believed`` moved nothing.
+    readings that are not ``believed`` moved nothing. ``gap`` is how many slots ago the node's last
+    believed reading before this slot came (infinite before the first), ``allowed`` the score up to
+    which a reading lies in the interval that it would have got, had it not come.
     """
 
     estimate: Array
@@ -43,6 +45,8 @@ class Now:
     score: Array
     expected: Array
     believed: Mask
+    gap: Array
+    allowed: Array
 
 
 def start(part: FittedField, slot: int | None = None) -> State:
@@ -98,6 +102,8 @@ def judge(part: FittedField, one: Ahead, gate: Array | None = None) -> tuple[Sta
         score=heard.score[back],
         expected=units(heard.expected),
         believed=heard.believed[back],
+        gap=one.belief.since[back],
+        allowed=live.calibration.at(one.belief.since)[back],
     )
     return State(belief, one.slot + 1), now
 

@@ -18,6 +18,7 @@ from fieldmend.recovery.skewed import Scale
 
 PACE = 0.1  # of the logarithm of intervals' width in a slot, were all readings beyond them
 WIDEST = 4.0  # times as wide as usual, or as narrow
+LONG = 0.9  # of the gaps that readings end are not longer than what they speak for
 
 Limits = dict[str, tuple[float, float]]
 
@@ -34,6 +35,25 @@ class Said:
     lower: Array
     upper: Array
     flag: Array
+
+
+@dataclass(frozen=True)
+class Calm:
+    """How wide intervals have to be now, times the usual: two measures, and what they speak for."""
+
+    held: float = 1.0  # by the intervals that readings would have got
+    odd: float = 1.0  # by how odd readings are
+    gap: float = 1.0  # slots: the longest gaps of late that readings ended
+
+
+def _moved(wide: float, beyond: float) -> float:
+    """A little wider or narrower, by the share of readings beyond over what it should be."""
+    return min(max(wide * float(np.exp(PACE * beyond)), 1.0 / WIDEST), WIDEST)
+
+
+def _long(gaps: Array) -> float:
+    """A gap that few are longer than."""
+    return float(np.sort(gaps)[int(LONG * (len(gaps) - 1))])
 
 
 @dataclass(eq=False)
@@ -59,14 +79,14 @@ class Follower:
     odd: dict[str, Mask] = field(default_factory=dict)  # as `told`: odd, whoever speaks for it
     witnesses: Mapping[str, Witness] = field(default_factory=dict)
     nodes: tuple[str, ...] = ()
-    _unrest: dict[str, float] = field(default_factory=dict)
+    _calm: dict[str, Calm] = field(default_factory=dict)
     _restless: dict[str, Array] = field(default_factory=dict)  # by node
     _bounds: dict[str, Scale] = field(default_factory=dict)
     _columns: Array = field(default_factory=lambda: np.zeros(0, np.intp))
 
     def replay(self, grid: Grid) -> None:
         """Begin anew, and follow the readings of past slots: after a start, or with a new model."""
-        self.states, self._unrest, self._restless = {}, {}, {}
+        self.states, self._calm, self._restless = {}, {}, {}
         for row, time in enumerate(grid.times.tolist()):
             self.follow(
                 {name: X[row] for name, X in grid.values.items()}, grid.nodes, time, grid.slot
@@ -189,18 +209,24 @@ class Follower:
     def _as_wide_as_needed(self, name: str, usual: float) -> Now:
         """Intervals by how odd readings were of late: nights are calmer than mornings.
 
-        They were calibrated on some days of the past. The scores of the readings since then, each
-        expected without itself, say whether it is as calm now.
+        They were calibrated on some days of the past. Each reading says whether the interval that
+        it would have got, had it not come, would have held; so it speaks for gaps such as it ended.
+        Of longer ones, it says no more than whether it was odder than usual: there the wider of the
+        two is taken.
         """
         assert self.model is not None
-        now, unrest = self.told[name], self._unrest.get(name, 1.0)
-        score = now.score[now.believed]
-        if score.size:
-            beyond = float(np.mean(score > unrest * usual)) - (1.0 - self.model[name].level)
-            new = unrest * float(np.exp(PACE * beyond))
-            self._unrest[name] = min(max(new, 1.0 / WIDEST), WIDEST)
+        now, calm = self.told[name], self._calm.get(name, Calm())
+        heard = now.believed & np.isfinite(now.score) & np.isfinite(now.gap)
+        if heard.any():
+            score, share = now.score[heard], 1.0 - self.model[name].level
+            self._calm[name] = Calm(
+                _moved(calm.held, float(np.mean(score > calm.held * now.allowed[heard])) - share),
+                _moved(calm.odd, float(np.mean(score > calm.odd * usual)) - share),
+                calm.gap + PACE * (_long(now.gap[heard]) - calm.gap),
+            )
+        wide = np.where(now.gap <= max(1.0, calm.gap), calm.held, max(calm.held, calm.odd))
         lower, upper = (
-            now.estimate + unrest * (edge - now.estimate) for edge in (now.lower, now.upper)
+            now.estimate + wide * (edge - now.estimate) for edge in (now.lower, now.upper)
         )
         return replace(now, lower=lower, upper=upper)
 
