@@ -14,6 +14,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
+from fieldmend.faults.events import WITNESSES
 from fieldmend.faults.excursions import LAG
 from fieldmend.faults.stretches import (
     Array,
@@ -96,7 +97,10 @@ class OthersMoved:
         Stretches are cut where the departure itself changes as the others move.
         """
         out = np.zeros(asked.shape, dtype=np.bool_)
-        if not asked.any():
+        slots, nodes = self.values.shape
+        # In a short record a step is the largest within some slots too easily; of few nodes, who
+        # moved is undecided all the same.
+        if not asked.any() or (nodes > WITNESSES and RARE * slots < 2 * LAG + 1):
             return out
         steps = self._of_others(node)
         # One that rests while the others wander is measured by them.
