@@ -7,6 +7,7 @@ import pytest
 
 import fieldmend as fm
 from fieldmend.evaluation.evaluate import evaluate
+from fieldmend.flags import Flag
 from fieldmend.grid import Grid
 from fieldmend.holdout import drawing
 from fieldmend.holdout.blocks import spread
@@ -381,6 +382,30 @@ def test_a_stuck_sensor_is_no_truth(monkeypatch):
     out = fm.recover(Grid.of(X), method="ls")["value"].holdout
     assert 0 < out.false < 120
     assert out.all_mae > out.method.mae
+
+
+def test_what_was_lost_beside_false_readings_lies_in_as_long_a_gap_as_is_bridged():
+    """Single readings lost while a sensor was dead: estimates there go by nothing near them."""
+    X = network()
+    X[40:240, 0] = np.where(np.arange(200) % 4 == 0, np.nan, 0.0)
+    dead = np.zeros(X.shape, dtype=bool)
+    dead[40:240, 0] = ~np.isnan(X[40:240, 0])
+    found = honest.Scores()
+    for trial in honest.trials(Grid.of(X), "value", Options()):
+        found.add(trial, Said(fm.metrics.interpolate(trial.grid.values["value"])))
+    flag = np.where(dead, Flag.FAIL, Flag.PASS)
+    blind, told = found.whole(), found.whole(honest.Doubt(dead, flag))
+    total = np.isnan(X).sum()
+
+    def share(out, shortest):
+        return sum(c.lost for c in out.classes if c.shortest == shortest)
+
+    assert share(blind, 1) - share(told, 1) == pytest.approx(50 / total)
+    assert share(told, 64) - share(blind, 64) > 49.9 / total  # and a gap that reached into it
+    # No such gap was tried: nothing is said of it, and that is said.
+    assert told.tested < blind.tested - 0.9 * 50 / total
+    # A hidden reading beside them lies in a longer gap too; those among them are left out.
+    assert told.false == sum(int(w.hidden[dead].sum()) for w in found.where)
 
 
 def test_a_node_that_left_its_level_is_no_truth_though_it_is_not_replaced():

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -29,7 +29,11 @@ class Lost:
 
     @classmethod
     def of(cls, heard: Mask, lost: Mask) -> Lost:
-        """From what was heard and what was lost, slots × nodes."""
+        """From what was heard and what was lost, slots × nodes.
+
+        A reading that is taken for false is not heard: whoever estimates goes without it, and what
+        was lost beside it lies in a gap as long as all that is missing there.
+        """
         return cls(strata(heard, heard | lost)[lost], gap_at(heard)[lost])
 
     @classmethod
@@ -85,16 +89,22 @@ class Witnesses:
         """
         left = np.where(hidden, np.nan, readings)
         truth = readings[hidden]
-        heard = ~np.isnan(left)
-        gap = gap_at(heard)
-        return cls(
+        nowhere = np.zeros(truth.shape, dtype=np.intp)
+        found = cls(
             around(said.estimate[hidden] - truth, period),
             around(_straight(left, period)[hidden] - truth, period),
             said.held(truth, hidden, period),
-            strata(heard, ~np.isnan(readings) | lost)[hidden],
-            gap[hidden],
-            blocks_of(heard, hidden, gap),
+            nowhere,
+            nowhere,
+            nowhere,
         )
+        return found.placed(~np.isnan(left), ~np.isnan(readings) | lost, hidden)
+
+    def placed(self, heard: Mask, expected: Mask, hidden: Mask) -> Witnesses:
+        """The same in the gaps that are bridged, where `heard` is what an estimate goes by."""
+        gap = gap_at(heard)
+        stratum = strata(heard, expected)[hidden]
+        return replace(self, stratum=stratum, gap=gap[hidden], block=blocks_of(heard, hidden, gap))
 
     @classmethod
     def pooled(cls, parts: Sequence[Witnesses]) -> Witnesses:

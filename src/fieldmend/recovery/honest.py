@@ -137,14 +137,31 @@ def _by_regions(trial: Trial, name: str) -> Iterator[Trial]:
             yield part
 
 
+@dataclass(frozen=True, eq=False)
+class Stretch:
+    """A part of a record that was scored: its slots, and of which nodes, if not of all.
+
+    Masks, slots × nodes: what was heard, what was lost, which of the readings were hidden.
+    """
+
+    rows: slice
+    nodes: Array | None
+    heard: Array
+    lost: Array
+    hidden: Array
+
+    def of(self, whole: Array) -> Array:
+        """The same part of something else, in slots × nodes."""
+        rows = np.asarray(whole[self.rows])
+        return rows if self.nodes is None else rows[:, self.nodes]
+
+
 @dataclass
 class Scores:
     """What was said of hidden readings, stretch after stretch."""
 
     seen: list[Witnesses] = field(default_factory=list)
-    lost: list[Lost] = field(default_factory=list)
-    where: list[tuple[slice, Array, Array | None]] = field(default_factory=list)
-    """Slots, what was hidden there, and of which nodes, if not of all."""
+    where: list[Stretch] = field(default_factory=list)
     copied: bool = False
 
     def add(self, trial: Trial, said: Said, period: float = 0.0) -> None:
@@ -154,17 +171,18 @@ class Scores:
         hidden = trial.hidden.mask[:, here]
         self.seen.append(Witnesses.of(readings, hidden, lost, said, period))
         nodes = None if trial.region is None else trial.region.decided
-        self.where.append((trial.rows, hidden, nodes))
-        self.lost.append(Lost.of(~np.isnan(readings), lost))
+        self.where.append(Stretch(trial.rows, nodes, ~np.isnan(readings), lost, hidden))
         self.copied |= trial.hidden.copied
 
     def whole(self, doubt: Doubt | None = None) -> Holdout | None:
         """All stretches as one; None without any. `doubt`: what is known of the readings."""
         if not self.seen:
             return None
-        seen, lost = Witnesses.pooled(self.seen), Lost.pooled(self.lost)
-        false, suspect = self._doubted(doubt)
-        kept = believed(false)
+        parts = [_placed(*pair, doubt) for pair in zip(self.seen, self.where, strict=True)]
+        seen = Witnesses.pooled([part.seen for part in parts])
+        lost = Lost.pooled([part.lost for part in parts])
+        kept = believed(np.concatenate([part.false for part in parts]))
+        suspect = np.concatenate([part.suspect for part in parts])
         found = summed(seen.kept(kept), lost, copied=self.copied, suspect=suspect[kept])
         every = summed(seen, lost, copied=self.copied, suspect=suspect)
         if found is None or every is None:
@@ -176,17 +194,34 @@ class Scores:
             all_line_mae=every.line.mae,
         )
 
-    def _doubted(self, doubt: Doubt | None) -> tuple[Array, Array]:
-        """Of all hidden readings: which are no truth, and which are suspect."""
-        if doubt is None:
-            none = np.zeros(sum(int(hidden.sum()) for _, hidden, _ in self.where), dtype=np.bool_)
-            return none, none
-        false, suspect = [], []
-        for rows, hidden, nodes in self.where:
-            some = slice(None) if nodes is None else nodes
-            false.append(np.asarray(doubt.false[rows])[:, some][hidden])
-            suspect.append(np.isin(np.asarray(doubt.flag[rows])[:, some][hidden], BAD))
-        return np.concatenate(false), np.concatenate(suspect)
+
+@dataclass(frozen=True, eq=False)
+class _Placed:
+    """Hidden readings and lost ones in the gaps that are bridged; which of the former are false."""
+
+    seen: Witnesses
+    lost: Lost
+    false: Array
+    suspect: Array
+
+
+def _placed(seen: Witnesses, here: Stretch, doubt: Doubt | None) -> _Placed:
+    """Gaps reach across readings that are no truth: the field is solved without them.
+
+    What was lost one by one while a sensor was dead for weeks is lost for weeks.
+    """
+    hidden = here.hidden
+    if doubt is None:
+        none = np.zeros(int(hidden.sum()), dtype=np.bool_)
+        return _Placed(seen, Lost.of(here.heard, here.lost), none, none)
+    false = here.of(doubt.false)
+    used = here.heard & ~false
+    return _Placed(
+        seen.placed(used & ~hidden, here.heard | here.lost, hidden),
+        Lost.of(used, here.lost),
+        false[hidden],
+        np.isin(here.of(doubt.flag)[hidden], BAD),
+    )
 
 
 @dataclass(frozen=True, eq=False)
