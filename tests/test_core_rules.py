@@ -5,6 +5,7 @@ import pytest
 
 from fieldmend.core import baselines, lazy, noise, refit
 from fieldmend.core.loop import Progress
+from fieldmend.core.problem import LowRank
 
 
 def test_the_noise_of_a_long_record_is_told_by_a_thousand_slots(monkeypatch):
@@ -65,3 +66,11 @@ def test_an_oracle_of_known_rank_stops_when_the_misfit_does():
     assert state.progress.gap == pytest.approx((before - wanted) / size)
     assert isinstance(state.progress, Progress)
     assert state.progress.rank == 2
+
+
+def test_singular_values_of_small_matrices_are_kept():
+    rng = np.random.default_rng(2)
+    small = LowRank(1e-9 * rng.normal(size=(9, 3)), 1e-9 * rng.normal(size=(7, 3)))
+    out = small.orthonormal()
+    assert out.rank == 3
+    np.testing.assert_allclose(out.dense(), small.dense(), rtol=1e-6, atol=1e-30)

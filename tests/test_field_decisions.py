@@ -167,6 +167,11 @@ def test_the_gate_is_the_score_that_one_in_ten_thousand_passes():
     assert online._gate(few) == pytest.approx(wanted)
     surer = min(tail[0] * 100 ** (slope * (1 + 1 / np.sqrt(50))), 1.1 * tail[-1])
     assert online.rare(few, sure=1.0) == pytest.approx(surer)
+    thin = 4 + rng.exponential(size=5000) ** 0.3  # thins out fast: the power law decides
+    tail = np.sort(thin)[-50:]
+    slope = np.log(tail / tail[0]).mean()
+    assert tail[0] * 100**slope < 1.1 * tail[-1]
+    assert online._gate(thin) == pytest.approx(tail[0] * 100**slope)
     assert online.rare(few[:199]) == online.GATE
     assert online._gate(few / 100) == 4.5
     factor = online._unreplayed(0.9).calibration.at(np.array([3.0]))
@@ -208,6 +213,11 @@ def test_likeness_of_conditions_is_a_mean_correlation():
     assert (observed[:, 2] & np.isfinite(other[:, 2])).sum() < 30
     assert company._likeness(X, observed, other) == pytest.approx(np.mean(wanted))
     assert company._likeness(X, observed, np.full(X.shape, np.nan)) == 0.0
+    small = company._likeness(1e-6 * X, observed, 1e-6 * other)  # whatever the units
+    assert small == pytest.approx(np.mean(wanted))
+    every = np.ones((30, 3), dtype=bool)  # thirty pairs are enough
+    assert company._likeness(X[:30], every, 2 * X[:30]) == pytest.approx(1.0)
+    assert company._likeness(X[:29], every[:29], 2 * X[:29]) == 0.0
 
 
 # Regions
