@@ -97,3 +97,10 @@ def test_more_accused_than_accusers_is_undecided():
     assert undecided(accused, ~accused)[10:30, :3].all()
     accused[:, 2] = False
     assert not undecided(accused, ~accused).any()
+
+
+def test_in_a_record_too_short_nothing_is_rare():
+    X = np.tile(np.r_[np.zeros(8), np.full(8, 5.0)][:, None], (1, 4))
+    X += 0.1 * np.random.default_rng(0).normal(size=X.shape)
+    late = np.arange(16) >= 8
+    assert not OthersMoved(X)(3, np.where(late, 5.0, 0.0), late).any()

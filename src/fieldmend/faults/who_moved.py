@@ -169,10 +169,12 @@ def _rare(steps: list[Array], between: tuple[int, int], least: float) -> bool:
     first, last = max(between[0] + 1 - LAG, 0), between[1] + LAG + 1
     slot = np.arange(steps[0].size)
     elsewhere = (slot < first - LAG - SIDE) | (slot >= last + LAG + SIDE)
+    if not elsewhere.any():  # nothing to be rare among
+        return False
     for step in steps:
         here = float(step[first:last].max())
         if here >= least and here > 0 and np.mean(step[elsewhere] >= here) <= RARE:
             around = rolling((step >= here).astype(float), last - first) > 0
-            if elsewhere.any() and around[elsewhere].mean() <= RARE:
+            if around[elsewhere].mean() <= RARE:
                 return True
     return False
