@@ -6,7 +6,7 @@ outages of the whole network. Each network twice: sound, and with faults at up t
 nodes, six at most (`jury_trouble`): spikes, stuck, offset by 3 to 10 of the node's standard
 deviations for a tenth to half of the record, drift, noise, dead, gain, unit, clock late, swapped
 with another. Three seeds each; those ``looked at`` were seen while tests for faults were mended,
-``held back`` were not, though their kinds were.
+``held back`` were not, though their kinds were (but 12 of hives, by which *who moved* was mended).
 
 ``flagged``, ``replaced``: percent of the true readings, ``of events``: of those in what really
 happened; ``beside``: the same in networks with faults. ``found``: percent of the false readings

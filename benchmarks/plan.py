@@ -5,10 +5,10 @@ error and, after "to", the upper end of its interval (1.9 standard errors from e
 ``found`` is the error on the rest, thinned by the schedule and recovered by the plan's model.
 ``kept``: found is within what was asked. ``counted``: the same error with the readings that are
 held to be false scored as if they were true. ``best``: the smallest share that the same rule allows
-of the plan's own design, tried step by step beyond the plan (every interval; changes in steps of
-8 %) as far as a record of its length can judge (nodes heard once in each of eight blocks, on
-average where they send on change); ``/ best`` is the plan's share over it, ``end`` beside it where
-the plan is at that end.
+of any design, tried step by step down to three quarters of the plan's (every interval; changes in
+steps of 8 %) as far as a record of its length can judge (nodes heard once in each of eight blocks,
+on average where they send on change); ``/ best`` is the plan's share over it, ``end`` beside it
+where the plan is at that end.
 ``nodes off``: the error if the same share of the messages came from some of the nodes only, which
 send everything, over the plan's error on the replay; a plan never advises that. ``replayed``: the
 share that schedule.csv sends when every line of it is obeyed by itself.
@@ -37,10 +37,11 @@ import fieldmend as fm
 from fieldmend.grid import Grid
 from fieldmend.planning.replay import Replay, cut
 from fieldmend.planning.schedule import Schedule
-from fieldmend.planning.search import Asked, longest_interval
+from fieldmend.planning.search import Asked, longest_interval, maker
 from table import RESULTS, write
 
 ROOT = Path(__file__).parents[1]
+LEAST = 0.75  # of a plan's share: so far another one is looked for
 DATA = Path(os.environ.get("FIELDMEND_DATA", ROOT.parent / "shared" / "data"))
 
 
@@ -155,18 +156,32 @@ def obeyed(plan: fm.Plan) -> float:
 
 
 def exhaustive(plan: fm.Plan, replay: Replay, asked: Asked) -> float:
-    """The smallest share within the error, of the plan's design tried step by step."""
+    """The smallest share within the error, of all designs tried step by step below the plan's."""
     assert plan.chosen is not None
-    own = plan.chosen.schedule
-    name = asked.condition
-    if own.design == "change":
-        steps = own.changes[name] * 1.08 ** np.arange(0, 4)
-        made = [Schedule.of("change", replay.grid, changes={name: float(s)}) for s in steps]
-    else:
-        most = min(int(1.3 * own.every) + 2, int(longest_interval(replay.grid)) + 1)
-        made = [Schedule.of(own.design, replay.grid, k) for k in range(own.every, most)]
-    played = [replay.play(one) for one in made if replay.share(one) >= fewest(replay.grid)]
-    return min((one.share for one in played if asked.meets(one)), default=np.nan)
+    own, name = plan.chosen.schedule, asked.condition
+    longest, share = longest_interval(replay.grid), plan.chosen.share
+    first = int(1 / share) + 1
+    most = min(int(first / LEAST) + 1, int(longest))
+    made = [
+        Schedule.of(design, replay.grid, every)
+        for design in ("clock", "staggered")
+        for every in range(first, most + 1)
+    ]
+    change = own.changes[name] if own.design == "change" else at_share(replay, name, share)
+    while change:
+        changed = Schedule.of("change", replay.grid, changes={name: change})
+        if replay.share(changed) < max(LEAST * share, fewest(replay.grid)):
+            break
+        made.append(changed)
+        change *= 1.08
+    played = [plan.chosen, *(replay.play(one) for one in made)]
+    return min(one.share for one in played if asked.meets(one))
+
+
+def at_share(replay: Replay, name: str, share: float) -> float:
+    """The change that sends about so many."""
+    found = maker(replay, "change", name)(1 / share)
+    return found.changes[name] if found else 0.0
 
 
 def fewest(grid: Grid) -> float:
