@@ -13,16 +13,10 @@ from fieldmend.faults.labels import Context
 from fieldmend.faults.stretches import rare
 from fieldmend.quantities import Kind as Quality
 from fieldmend.quantities import Quantity
+from tiny import holed
 
 HOUR = 3_600_000_000
 NOTHING = np.zeros((0, 0), dtype=bool)
-
-
-def holed(seed, shape, share=0.2):
-    rng = np.random.default_rng(seed)
-    X = rng.normal(size=shape)
-    X[rng.random(shape) < share] = np.nan
-    return X
 
 
 # Who sees it too

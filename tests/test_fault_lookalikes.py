@@ -14,16 +14,10 @@ from fieldmend.faults.packets import PACKET, Packets
 from fieldmend.faults.settling import _comes_back, _more_of_it, settled
 from fieldmend.faults.stretches import rare
 from fieldmend.faults.together import common_moves, gathered
+from tiny import holed
 
 HOUR = 3_600_000_000
 NOTHING = np.zeros((0, 0), dtype=bool)
-
-
-def holed(seed, shape, share=0.2):
-    rng = np.random.default_rng(seed)
-    X = rng.normal(size=shape)
-    X[rng.random(shape) < share] = np.nan
-    return X
 
 
 # Hours

@@ -13,20 +13,10 @@ from fieldmend.faults import (
 )
 from fieldmend.faults.labels import Context
 from fieldmend.faults.spikes import LEAST, SIDE, _score, smooth
+from tiny import holed, marked
 
 HOUR = 3_600_000_000
 SEEDS = range(2)
-
-
-def holed(seed, shape, share=0.2):
-    rng = np.random.default_rng(seed)
-    X = rng.normal(size=shape)
-    X[rng.random(shape) < share] = np.nan
-    return X
-
-
-def marked(seed, shape, share=0.4):
-    return np.random.default_rng([seed, 1]).random(shape) < share
 
 
 # Stretches

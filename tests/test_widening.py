@@ -7,7 +7,7 @@ import pytest
 
 import fieldmend as fm
 from fieldmend.field.holdout import calibrate, calibrated
-from fieldmend.field.widening import widening
+from fieldmend.field.widening import _Lines, widening
 
 
 def errors(count, slope, seed):
@@ -45,6 +45,17 @@ def test_few_witnesses_change_little():
     many, few = (widening(error[:n], level[:n], np.arange(n)) for n in (4000, 80))
     steep = [float(np.divide(*w.at(np.array([3.0, 0.0])))) for w in (many, few)]
     assert steep[0] > 1.5 * steep[1] > 1.5
+
+
+def test_slopes_are_drawn_to_none_by_few_readings_though_they_be_plain():
+    steep = []
+    for times in (5, 100):
+        level = np.repeat(np.linspace(-1.0, 3.0, 80), times)
+        error = 1 + 3 * np.maximum(level, 0)
+        lines = _Lines.fitted(level, error / error.mean())
+        steep.append(float(np.divide(*lines.at(np.array([3.0, 0.0])))))
+    assert steep[1] > 9  # of ten
+    assert 2 < steep[0] < 5
 
 
 def test_readings_of_one_run_are_one_witness():

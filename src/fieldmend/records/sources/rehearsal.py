@@ -33,8 +33,9 @@ for line in sys.stdin:
         path = json.loads(line)
         if resource:
             spent = time.process_time() + {SECONDS} + os.path.getsize(path) / {BYTES_A_SECOND}
-            most = resource.getrlimit(resource.RLIMIT_CPU)[1]
-            resource.setrlimit(resource.RLIMIT_CPU, (int(spent) + 1, most))
+            most = resource.getrlimit(resource.RLIMIT_CPU)[1]  # none, or the user's own
+            limit = int(spent) + 1 if most == resource.RLIM_INFINITY else min(int(spent) + 1, most)
+            resource.setrlimit(resource.RLIMIT_CPU, (limit, most))
         with xarray.open_dataset(path) as data:
             for name in data.variables:
                 data[name].values  # one after the other: no more memory than the largest
