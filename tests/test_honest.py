@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from scipy import stats
 
 import fieldmend as fm
 from fieldmend.evaluation.evaluate import evaluate
@@ -93,6 +94,22 @@ def test_who_fell_silent_together_falls_silent_together():
     mask = draw(heard, ~heard, 0).mask
     company = mask.sum(axis=1)[mask.any(axis=1)]
     assert np.median(company) >= 4
+
+
+def test_an_outage_in_the_morning_is_copied_to_other_mornings():
+    """Within what two days in all amount to: of twelve, two hours to either side."""
+    heard = np.ones((12 * 24, 8), dtype=bool)
+    heard[5 * 24 + 8 : 5 * 24 + 14] = False
+
+    def hours(**options):
+        hidden = draw(heard, ~heard, seed=3, **options).mask.all(axis=1)
+        first = np.flatnonzero(hidden & ~np.roll(hidden, 1))
+        return first // 24, first % 24
+
+    days, near = hours(day=24.0)
+    assert len(set(days)) >= 4
+    assert set(near) <= set(range(5, 12))
+    assert np.ptp(hours()[1]) > 12
 
 
 def test_gaps_at_the_ends_are_copied_at_the_ends():
@@ -272,7 +289,7 @@ def witnesses(error, line, stratum, *, block=None, inside=None, gap=None):
 
 def lost_in(counts):
     stratum = np.repeat(list(counts), list(counts.values()))
-    return Lost(stratum, np.asarray(STARTS)[stratum % 5])
+    return Lost(stratum, np.asarray(STARTS)[stratum % 5], np.arange(stratum.size) % 20)
 
 
 def test_each_kind_counts_by_what_was_lost_not_by_what_was_hidden():
@@ -309,10 +326,55 @@ def test_what_could_not_be_tried_is_said_and_not_guessed():
 
 def test_longer_gaps_than_tried_are_untested():
     seen = witnesses([1.0] * 50, [2.0] * 50, [4] * 50, gap=[300] * 50)
-    lost = Lost(np.full(100, 4), np.r_[np.full(30, 500), np.full(70, 5000)])
+    lost = Lost(np.full(100, 4), np.r_[np.full(30, 500), np.full(70, 5000)], np.arange(100) % 20)
     out = score(seen, lost)
     assert out.tested == pytest.approx(0.3)
     assert "70 %" in out.untested
+
+
+def test_the_luck_of_what_was_lost_is_part_of_the_uncertainty():
+    """Twenty blocks that differ tell the usual error well; one that was lost is one of them."""
+    block = np.repeat(np.arange(20), 50)
+    level = np.where(np.arange(20) % 2, 1.0, 3.0)
+    seen = witnesses(level[block], np.full(1000, 5.0), np.zeros(1000, int), block=block)
+    error = {}
+    for blocks in (1, 5, 20, 10**4):
+        mine = np.arange(10**4) % blocks
+        lost = Lost(np.zeros(10**4, int), np.ones(10**4, int), mine)
+        error[blocks] = score(seen, lost).mae_error
+    usual = np.std(level, ddof=1) * stats.t.ppf(0.975, 19) / stats.norm.ppf(0.975)  # of one block
+    known = usual / np.sqrt(20)
+    assert error[10**4] == pytest.approx(known, rel=1e-3)
+    assert error[20] == pytest.approx(np.sqrt(2) * known)
+    assert error[5] == pytest.approx(np.hypot(known, usual / np.sqrt(5)))
+    assert error[1] == pytest.approx(np.hypot(known, usual))
+    out = score(seen, Lost(np.zeros(50, int), np.ones(50, int), np.zeros(50, int)))
+    assert out.classes[0].mae_error == pytest.approx(error[1])
+    assert out.difference_error == pytest.approx(known)  # who is closer in such gaps, lost or not
+
+
+def test_what_was_not_tried_has_no_luck():
+    block = np.repeat(np.arange(20), 50)
+    level = np.where(np.arange(20) % 2, 1.0, 3.0)
+    seen = witnesses(level[block], np.full(1000, 5.0), np.zeros(1000, int), block=block)
+    out = score(seen, lost_in({0: 7}), copied=False)  # lost, and not tried
+    usual = np.std(level, ddof=1) * stats.t.ppf(0.975, 19) / stats.norm.ppf(0.975)
+    assert out.mae_error == pytest.approx(usual / np.sqrt(20))
+
+
+def test_few_blocks_may_be_alike_by_accident():
+    """Two at 3 and 3.1 do not tell that the third is there; but nothing is worse than one alone."""
+    alike, apart = ([3.0] * 50 + [other] * 50 for other in (3.1, 9.0))
+    two, one = np.repeat([0, 1], 50), np.zeros(100, int)
+    lost = Lost(np.zeros(10**4, int), np.ones(10**4, int), np.arange(10**4))
+
+    def error(values, block):
+        seen = witnesses(values, np.full(100, 5.0), np.zeros(100, int), block=block)
+        return score(seen, lost).mae_error
+
+    assert error(alike, two) == pytest.approx(0.05 * stats.t.ppf(0.975, 1) / 1.96, rel=1e-3)
+    assert error(apart, two) == pytest.approx(6.0, rel=1e-3)
+    assert error(alike, one) == pytest.approx(3.05, rel=1e-3)
 
 
 def test_suspects_count_with_a_limit_but_the_methods_own_errors_do_not():

@@ -16,12 +16,12 @@ class Canvas:
     """What was heard and lost, what is hidden, and where the nearest readings are.
 
     ``spare`` readings of each node may be hidden, ``room`` is what is left of them; ``able`` are
-    the nodes that have any to spare.
+    the nodes that have any to spare. ``day``: slots of a day, 0 where that means nothing here.
     ``at`` and ``source`` grow with every copied gap, see `Hidden`.
     """
 
-    def __init__(self, heard: Mask, lost: Mask) -> None:
-        self.heard, self.lost = heard, lost
+    def __init__(self, heard: Mask, lost: Mask, day: float = 0.0) -> None:
+        self.heard, self.lost, self.day = heard, lost, day
         self.expected = heard | lost
         self.slots, self.nodes = heard.shape
         per_node = np.count_nonzero(heard, axis=0)

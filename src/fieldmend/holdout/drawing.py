@@ -46,7 +46,7 @@ class Hidden:
         return out
 
 
-def draw(heard: Mask, lost: Mask, seed: int, share: float = SHARE) -> Hidden:
+def draw(heard: Mask, lost: Mask, seed: int, share: float = SHARE, day: float = 0.0) -> Hidden:
     """Choose about `share` of the readings, in the pattern of what was lost.
 
     Real gaps are drawn and laid over readings elsewhere, at the same node or
@@ -68,6 +68,8 @@ def draw(heard: Mask, lost: Mask, seed: int, share: float = SHARE) -> Hidden:
         Of the draw.
     share
         Of the readings that are hidden, about.
+    day
+        Slots of a day: gaps that last are copied to about the same time of other days. 0: anywhere.
 
     Returns
     -------
@@ -85,7 +87,7 @@ def draw(heard: Mask, lost: Mask, seed: int, share: float = SHARE) -> Hidden:
     rng = np.random.default_rng([seed, APART])
     # Flat indices count along rows: of a mask that lies by columns, ravel() is a copy.
     heard, lost = np.ascontiguousarray(heard), np.ascontiguousarray(lost)
-    canvas = Canvas(heard, lost & ~heard)
+    canvas = Canvas(heard, lost & ~heard, day)
     wanted = min(int(share * canvas.total), MOST)
     if wanted < FEWEST or not canvas.able.size:
         return _result(canvas)

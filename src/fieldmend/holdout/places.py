@@ -14,6 +14,8 @@ PROPOSALS = 24  # places looked at for each gap: the one that fits best is taken
 POOR = np.log(2.0)  # a place where the gap would become twice as long, or half, does not fit
 TOO_SILENT = 0.25  # of the nodes more silent here than there: not the same kind of gap
 SILENCE = 3.0  # what a silence of all nodes more costs, in logarithms of length
+HOUR = 4.0  # what another time of the day costs at the most, likewise
+SHORT = 4  # slots: shorter gaps are many, at all times of the day
 
 
 @dataclass(frozen=True)
@@ -73,7 +75,8 @@ def places(canvas: Canvas, cells: Index, rng: np.random.Generator) -> Places:
     # A node that keeps fewer readings than the one that had the gap is less well known.
     kept = np.maximum(canvas.left[node] - length[:, None], 1)
     poorer = np.maximum(np.log(canvas.readings[whose][:, None] / kept), 0.0)
-    cost = np.where(fits, stretched + SILENCE * more + poorer, np.inf)
+    hour = HOUR * _other_time(canvas, start - origin[:, None], length[:, None])
+    cost = np.where(fits, stretched + SILENCE * more + poorer + hour, np.inf)
     best = np.argmin(cost, axis=1)
     row = np.arange(len(best))
     found = np.isfinite(cost[row, best])
@@ -100,6 +103,20 @@ def _proposed(
     count = canvas.first[node + 1] - canvas.first[node]
     here = canvas.reading[canvas.first[node] + (rng.random(shape) * count).astype(np.intp)]
     return node, np.where(at_end[:, None], slot[:, None], here)
+
+
+def _other_time(canvas: Canvas, moved: Index, length: Index) -> Array:
+    """How far gaps that are moved come to another time of the day: 0 near their own, 1 opposite.
+
+    An outage in the rush hour costs more than one at night. Of few days each offers little room at
+    the same time, and copies that pile up are one witness: near is what two days in all amount to.
+    """
+    days = canvas.slots / canvas.day if canvas.day else 0.0
+    if days <= 2:
+        return np.zeros(moved.shape)
+    off = np.abs((moved / canvas.day + 0.5) % 1.0 - 0.5)  # of a day
+    apart = np.maximum(off - 1.0 / days, 0.0) / (0.5 - 1.0 / days)
+    return np.where((length >= SHORT) & (length < canvas.day), apart, 0.0)
 
 
 def _mean(total: Index, start: Index, stop: Index) -> Array:

@@ -9,7 +9,7 @@ import numpy as np
 
 from fieldmend.diagnostics import gap_at
 from fieldmend.grid import Array
-from fieldmend.holdout.blocks import blocks_of, spread
+from fieldmend.holdout.blocks import blocks_of, concentration, spread
 from fieldmend.holdout.strata import COUNT, STARTS, Index, Mask, bounds, strata
 from fieldmend.metrics import GapErrors, HiddenErrors, interpolate
 from fieldmend.result.holdout import GapScore, Holdout
@@ -22,10 +22,11 @@ FEWEST = 10  # hidden readings that a kind of gap needs to be tested
 
 @dataclass(frozen=True)
 class Lost:
-    """What was lost: entries of each stratum, and the lengths of their gaps."""
+    """What was lost: entries of each stratum, the lengths of their gaps, and when, in blocks."""
 
     stratum: Index
     gap: Index
+    block: Index
 
     @classmethod
     def of(cls, heard: Mask, lost: Mask) -> Lost:
@@ -34,14 +35,17 @@ class Lost:
         A reading that is taken for false is not heard: whoever estimates goes without it, and what
         was lost beside it lies in a gap as long as all that is missing there.
         """
-        return cls(strata(heard, heard | lost)[lost], gap_at(heard)[lost])
+        gap = gap_at(heard)
+        return cls(strata(heard, heard | lost)[lost], gap[lost], blocks_of(heard, lost, gap))
 
     @classmethod
     def pooled(cls, parts: Sequence[Lost]) -> Lost:
         """Several stretches of a record as one."""
-        return cls(
-            np.concatenate([p.stratum for p in parts]), np.concatenate([p.gap for p in parts])
-        )
+        return cls(*_pooled(parts))
+
+    def kept(self, which: Mask) -> Lost:
+        """Some of it."""
+        return Lost(*(array[which] for array in vars(self).values()))
 
 
 @dataclass(frozen=True)
@@ -109,14 +113,19 @@ class Witnesses:
     @classmethod
     def pooled(cls, parts: Sequence[Witnesses]) -> Witnesses:
         """Several stretches of a record as one."""
-        offset = np.cumsum([0, *(int(p.block.max(initial=-1)) + 1 for p in parts)])
-        columns = list(zip(*(list(vars(p).values()) for p in parts), strict=True))
-        block = [b + o for b, o in zip(columns.pop(), offset, strict=False)]
-        return cls(*(np.concatenate(c) for c in (*columns, block)))
+        return cls(*_pooled(parts))
 
     def kept(self, which: Mask) -> Witnesses:
         """Some of them."""
         return Witnesses(*(array[which] for array in vars(self).values()))
+
+
+def _pooled(parts: Sequence[Lost] | Sequence[Witnesses]) -> list[Array]:
+    """All columns one after the other; blocks, the last of them, are numbered on."""
+    offset = np.cumsum([0, *(int(p.block.max(initial=-1)) + 1 for p in parts)])
+    columns = list(zip(*(list(vars(p).values()) for p in parts), strict=True))
+    block = [b + o for b, o in zip(columns.pop(), offset, strict=False)]
+    return [np.concatenate(c) for c in (*columns, block)]
 
 
 def believed(doubted: Mask) -> Mask:
@@ -214,13 +223,14 @@ class _Table:
         ours, line = self._errors(self.ours, weight), self._errors(self.line, weight)
         skill = _skill(ours[1], line[1])
         classes = tuple(self._class(i, weight, lost, copied=copied) for i in range(len(STARTS)))
+        tried = lost.kept(_tried(self.seen, lost) & copied)
         rows = [c for c in classes if c.count]
         count = self.ours.size
         return Holdout(
             HiddenErrors(count, *ours, skill, tuple(_ours(c) for c in rows)),
             HiddenErrors(count, *line, 0.0, tuple(_line(c) for c in rows)),
             self._covered(weight),
-            self._uncertainty(self.ours, weight),
+            self._at_lost(self.ours, weight, tried),
             self._uncertainty(self.ours - self.line, weight),
             self._mean(np.abs(self.seen.error), weight),
             self._mean(np.abs(self.seen.line), weight),
@@ -247,6 +257,21 @@ class _Table:
     def _uncertainty(self, values: Array, weight: Array) -> float:
         return spread(values, self.seen.stratum, self.seen.block, weight)
 
+    def _at_lost(self, values: Array, weight: Array, lost: Lost) -> float:
+        """How far the mean at what was lost may be off that of the hidden readings, one error.
+
+        Both are draws: few gaps that were lost may be the hard ones, however well it is known what
+        such gaps usually cost.
+        """
+        error = self._uncertainty(values, weight)
+        for k in np.unique(lost.stratum):
+            alone = np.where(np.arange(COUNT) == k, weight, 0.0)
+            of = (lost.block[lost.stratum == k], self.seen.block[self.seen.stratum == k])
+            theirs, ours = (concentration(block) for block in of)
+            luck = self._uncertainty(values, alone) * np.sqrt(theirs / ours)
+            error = float(np.hypot(error, luck))
+        return error
+
     def _covered(self, weight: Array) -> float | None:
         asked = ~self.far & ~np.isnan(self.seen.inside)
         if not asked.any():
@@ -258,9 +283,9 @@ class _Table:
         both = (i, i + len(STARTS))
         share = np.bincount(lost.stratum, minlength=COUNT)[list(both)]
         total = max(lost.stratum.size, 1)
-        tried = np.count_nonzero(_tried(self.seen, lost) & (lost.stratum % len(STARTS) == i))
+        mine = lost.kept(_tried(self.seen, lost) & (lost.stratum % len(STARTS) == i) & copied)
         here = self.seen.stratum % len(STARTS) == i
-        gone = float((share.sum() - tried * copied) / total)
+        gone = float((share.sum() - mine.stratum.size) / total)
         facts = (*bounds(i), float(share.sum() / total), float(share[1] / max(share.sum(), 1)))
         if not here.any():
             none = (np.nan, np.nan, np.nan, np.nan, np.nan)
@@ -271,7 +296,7 @@ class _Table:
         if not own.any():
             own[list(both)] = np.bincount(part.seen.stratum, minlength=COUNT)[list(both)]
         own = own / own.sum()
-        error = part._uncertainty(part.ours, own)
+        error = part._at_lost(part.ours, own, mine)
         mae, rmse = part._errors(part.ours, own)
         means = mae, error, rmse, *part._errors(part.line, own)
         return GapScore(*facts, int(here.sum()), *means, part._covered(own), gone)

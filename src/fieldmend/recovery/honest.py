@@ -38,6 +38,7 @@ from fieldmend.result.states import State
 SCORED = 4  # windows of a long record: evenly spread, so that time stays bounded
 REGIONS = 8  # of a wide one, for the same reason
 TRIED = 1_000_000  # entries of such a window that a score is made of: a tenth of them are hidden
+DAY = 86_400_000_000  # µs
 LARGEST = 1e150  # a node with a reading beyond is not scored: errors are squared
 
 
@@ -114,7 +115,7 @@ def trials(grid: Grid, name: str, options: Options) -> Iterator[Trial]:
         heard = ~np.isnan(readings)
         lost = wanted(X, life.states(~np.isnan(X), rows.start), options, grid.slot)
         lost |= outside(X, limits)
-        hidden = draw(heard, lost, options.seed + i)
+        hidden = draw(heard, lost, options.seed + i, day=DAY / grid.slot if grid.slot else 0.0)
         if hidden.mask.any():
             left = _without(grid, name, rows, hidden)
             trial = Trial(left, readings, lost, hidden, options.seed + i, rows)

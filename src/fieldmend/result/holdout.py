@@ -25,7 +25,7 @@ class GapScore:
     count
         Readings hidden in such gaps; 0 where none could be.
     mae, mae_error
-        Mean absolute error and its standard error, from blocks of time.
+        Mean absolute error and its standard error as that at what was lost, from blocks of time.
     rmse
         Root mean square error.
     line_mae, line_rmse
@@ -70,7 +70,8 @@ class Holdout:
     covered
         Share that fell into the interval, None without intervals.
     mae_error
-        Standard error of the mean absolute error, from blocks of time; NaN where unknown.
+        Standard error of the mean absolute error as that at what was lost, from blocks of time: how
+        few gaps were tried and how few were lost are both in it. NaN where unknown.
     difference_error
         Standard error of its difference to the line's.
     plain_mae, plain_line_mae
