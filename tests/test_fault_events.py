@@ -157,3 +157,19 @@ def test_singles_excuse_each_other_only_where_chance_makes_no_such_crowd():
     flash = np.zeros(quiet.shape, dtype=bool)
     flash[1500, :6] = True
     assert faults.spared(quiet, flash, faults.Context())[flash].all()
+
+
+def test_gauges_that_are_off_beyond_everything_together_do_not_make_it_true():
+    """Nor do they settle, though the mean of a slot falls between: 355, 180, 5."""
+    rng = np.random.default_rng(21)
+    common = np.cumsum(rng.normal(size=1200))[:, None] * 0.02
+    X = 5 + common + 0.05 * np.cumsum(rng.normal(size=(1200, 12)), axis=0) * 0.1
+    X += 0.01 * rng.normal(size=X.shape)
+    false = np.zeros(X.shape, dtype=bool)
+    false[600:608, 3] = false[600:616, 7] = True
+    X[600:607, 3] += 350
+    X[607, 3] += 175
+    X[600:616, 7] += 570
+    found = faults.search(X, context(X))
+    assert found.faults[false].all()
+    assert not found.events[false].any()

@@ -89,6 +89,31 @@ def test_what_the_hour_brings_on_most_days(days, with_it, nodes, kept):
 # Moves of many
 
 
+def test_a_jam_before_one_bottleneck_is_the_hours_and_spikes_at_any_time_are_not():
+    """Nobody else has it, on most days it passes for usual, and some days of it are flagged."""
+    rng = np.random.default_rng(5)
+    X = 0.05 * rng.random((24 * 28, 8))
+    X += 0.05 * np.sin(np.arange(24 * 28) / 24 * 2 * np.pi)[:, None]
+    rush, spikes = np.zeros(X.shape, dtype=bool), np.zeros(X.shape, dtype=bool)
+    for k, day in enumerate(rng.permutation(28)[:14]):
+        start = 24 * day + 15 + int(rng.integers(0, 2))
+        X[start : start + 4, 2] += 0.5
+        rush[start : start + 4, 2] = k < 4
+    spikes[rng.choice(24 * 28, 12, replace=False), 5] = True
+    X[spikes] += 0.5
+    lone = np.zeros(X.shape, dtype=bool)
+    lone[24 * 9 + 4, 2] = True  # the same node, at night
+    X[lone] += 0.5
+    got = daily(X, rush | spikes | lone, Context(slot=HOUR))
+    assert got[rush].all()
+    assert not got[spikes | lone].any()
+    alike = np.roll(X, 3 * 24 * 7 // 2, axis=0)  # days that begin at noon
+    np.testing.assert_array_equal(
+        daily(alike, np.roll(rush | spikes | lone, 3 * 24 * 7 // 2, axis=0), Context(slot=HOUR)),
+        np.roll(got, 3 * 24 * 7 // 2, axis=0),
+    )
+
+
 def test_a_move_of_many_has_its_size_its_nodes_and_its_end():
     rng = np.random.default_rng(0)
     X = rng.normal(0, 0.1, (400, 6))

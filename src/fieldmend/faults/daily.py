@@ -1,7 +1,8 @@
 """Faults do not know what time it is: what comes at the same hours of most days is no fault.
 
 A sun fleck jumps out and back as a false reading does, nobody beside it sees it, and the next day
-brings others, at the hours of the sun and never at night.
+brings others, at the hours of the sun and never at night. A jam before one bottleneck is seen by no
+other detector, and comes back at the hours of the rush.
 """
 
 from __future__ import annotations
@@ -13,7 +14,15 @@ from scipy.special import bdtrc
 
 from fieldmend.faults.events import DAY
 from fieldmend.faults.labels import Context
-from fieldmend.faults.stretches import Array, Mask, bounded, stretches
+from fieldmend.faults.stretches import (
+    MAD,
+    Array,
+    Mask,
+    bounded,
+    node_medians,
+    slot_medians,
+    stretches,
+)
 
 # Classes of the day; those next to an hour count as the hour, and the quietest third as quiet.
 HOURS, QUIET = 24, 1 / 3
@@ -21,6 +30,9 @@ HOURS, QUIET = 24, 1 / 3
 NODES, CHANCE = 3, 0.1
 # Excursions half as large are of the kind; quiet hours have them a quarter as often at the most.
 ALIKE, SELDOM = 0.5, 0.25
+# Share of the other days on which a node goes there at that hour, and how often chance may put so
+# many of them there rather than a quarter, half or three quarters of a day later.
+HABIT, BY_CHANCE = 0.1, 0.001
 
 
 def daily(X: Any, flagged: Mask, context: Context) -> Mask:
@@ -28,8 +40,10 @@ def daily(X: Any, flagged: Mask, context: Context) -> Mask:
 
     An excursion of a node is the hour's if, within an hour of its time of day, excursions half as
     large came on most of the other days (more than chance makes of one in two), at three nodes or
-    more, and hours in which the network is quiet have them a quarter as often at the most. A record
-    of fewer than five days, or with slots longer than an hour, cannot tell.
+    more, and hours in which the network is quiet have them a quarter as often at the most. Or if
+    the node itself, apart from what all do, goes half as far for half as long within an hour of
+    that time on a tenth of the other days, more of them than chance puts there rather than at other
+    times. A record of fewer than five days, or with slots longer than an hour, cannot tell.
 
     Parameters
     ----------
@@ -94,9 +108,41 @@ def daily(X: Any, flagged: Mask, context: Context) -> Mask:
             and np.count_nonzero(by_node[:, h] >= least) >= NODES
             and calm <= SELDOM * busy
         )
+    own = _own(values, flagged)
+    for i in np.flatnonzero(~usual):
+        usual[i] = _habitual(own[:, node[i]], (int(start[i]), int(stop[i])), a_day)
     for n, a, b in zip(node[usual], start[usual], stop[usual], strict=True):
         out[a:b, n] = flagged[a:b, n]
     return out
+
+
+def _own(values: Array, flagged: Mask) -> Array:
+    """Readings without their node's level and without what most nodes do, each in its spread."""
+    sound = np.where(flagged, np.nan, values)
+    off = values - node_medians(sound)
+    spread = MAD * node_medians(np.abs(np.where(flagged, np.nan, off)))
+    scaled = np.divide(off, spread, out=np.full(off.shape, np.nan), where=spread > 0)
+    return np.asarray(off - spread * np.nan_to_num(slot_medians(scaled))[:, None])
+
+
+def _habitual(own: Array, stretch: tuple[int, int], a_day: float) -> bool:
+    """Whether a node goes half as far for half as long around that hour, and hardly at others."""
+    start, stop = stretch
+    length, hour = stop - start, max(round(a_day / HOURS), 1)
+    half = (length + 1) // 2
+    size = float(np.median(own[start:stop][~np.isnan(own[start:stop])]))
+    days = np.arange(-(start // a_day) - 1, (len(own) - stop) // a_day + 2)
+    came = []
+    for shift in (0.0, 0.25, 0.5, 0.75):
+        moved = np.round((days[days != 0] + shift) * a_day).astype(np.intp)
+        slots = start - hour + moved[:, None] + np.arange(length + 2 * hour)
+        inside = (slots >= 0) & (slots < len(own))
+        there = np.where(inside, own[np.clip(slots, 0, len(own) - 1)], np.nan)
+        heard = np.count_nonzero(~np.isnan(there), axis=1) >= half
+        far = np.count_nonzero(there * np.sign(size) >= ALIKE * abs(size), axis=1) >= half
+        came.append((np.count_nonzero(far[heard]), np.count_nonzero(heard)))
+    (then, asked), total = came[0], sum(count for count, _ in came)
+    return then > HABIT * asked and float(bdtrc(then - 1, total, 1 / len(came))) <= BY_CHANCE
 
 
 def _excursions(values: Array, flagged: Mask) -> Array:

@@ -104,7 +104,7 @@ class Search:
     events
         Off as a fault would be, but others saw it too.
     gross
-        Those of the faults that need no witness and may bear none: stuck, noisy, impossible.
+        Those of them that need no witness and may bear none: stuck, noisy, impossible, absurd.
     """
 
     faults: Mask
@@ -125,16 +125,7 @@ def search(X: Any, context: Context | None = None) -> Search:
     gone = gross.copy()
     # Where many are saturated nobody is stuck or departs, and what is usual is told by other times.
     full = saturated(np.ldexp(values, int(power)), context.quantity)
-    if tests.stuck:
-        gross |= stuck(values) & ~full
-        gross |= flat(values, gross) & ~full
-    if tests.noisy:
-        # A node is not noisy because it was dead for the rest of the record.
-        gross |= noisy(np.where(gross, np.nan, values), context)
-    # Only of what is known to be linear: smoke and light do such things.
-    if tests.drift and context.quantity.kind is Kind.LINEAR and context.quantity.what:
-        far = unreal(values, gross)
-        gross |= far & ~_accompanied(values, far, context)
+    gross |= _without_vote(values, gross, full, context)
     found, by_itself = gross.copy(), gross
     field = None
     if tests.drift:
@@ -158,6 +149,25 @@ def search(X: Any, context: Context | None = None) -> Search:
     with np.errstate(over="ignore", invalid="ignore"):
         events = seen_too(values, found, context, gross, field=field, by_itself=by_itself)
     return Search(found & ~events, events, gross)
+
+
+def _without_vote(values: Array, gross: Mask, full: Mask, context: Context) -> Mask:
+    """What no witness is asked about: stuck, noisy, far off in one jump, absurd."""
+    tests, gross = context.quantity.tests, gross.copy()
+    if tests.stuck:
+        gross |= stuck(values) & ~full
+        gross |= flat(values, gross) & ~full
+    if tests.noisy:
+        # A node is not noisy because it was dead for the rest of the record.
+        gross |= noisy(np.where(gross, np.nan, values), context)
+    if tests.drift:
+        # Two gauges that read 350 m for an hour are no witnesses to each other.
+        far = absurd(values, gross)
+        # Only of what is known to be linear: smoke and light do such things.
+        if context.quantity.kind is Kind.LINEAR and context.quantity.what:
+            far |= unreal(values, gross)
+        gross |= far & ~_accompanied(values, far, context)
+    return gross
 
 
 def _moved(values: Array, left_out: Mask, context: Context) -> tuple[Mask, Implied]:
