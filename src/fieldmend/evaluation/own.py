@@ -14,6 +14,7 @@ from fieldmend.metrics import GapErrors, HiddenErrors
 from fieldmend.recovery import honest
 from fieldmend.recovery.conditions import one_condition, scored_condition
 from fieldmend.result.options import Options
+from fieldmend.text import gap_range
 
 FloatArray = NDArray[np.float64]
 Estimate = Callable[[FloatArray], FloatArray]
@@ -51,19 +52,12 @@ def own_rows(
 def error_rows(method: str, errors: HiddenErrors) -> list[Row]:
     """The errors of a method as rows of the table: in all, then by length of the gap."""
     rows: list[Row] = [{"gap": "all", **_error(errors)}]
-    rows += [{"gap": _gap_range(one.shortest, one.longest), **_error(one)} for one in errors.by_gap]
+    rows += [{"gap": gap_range(one.shortest, one.longest), **_error(one)} for one in errors.by_gap]
     return [{"method": method, **row} for row in rows]
 
 
 def _error(one: HiddenErrors | GapErrors) -> Row:
     return {"hidden": one.count, "mae": one.mae, "rmse": one.rmse}
-
-
-def _gap_range(shortest: int, longest: int | None) -> str:
-    """Lengths in slots, as a row names them."""
-    if longest is None:
-        return f"{shortest}+"
-    return str(shortest) if shortest == longest else f"{shortest}–{longest}"
 
 
 def whole_pipeline(X: FloatArray) -> FloatArray:
