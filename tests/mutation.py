@@ -53,6 +53,7 @@ NEAREST = {
              "test_crew", "test_cluster"),
     "field": ("test_unchanged", "test_field_rules", "test_field_oracles", "test_field_parameters",
               "test_field_decisions", "test_flags", "test_cycles", "test_filter", "test_modelfile",
+              "test_modelfile_edges",
               "test_fieldmodel", "test_field", "test_paying", "test_outages", "test_second",
               "test_company", "test_stillfits", "test_regions", "properties/test_field_invariance"),
     "recovery": ("test_unchanged", "test_recovery_rules", "test_recovery_oracles",
