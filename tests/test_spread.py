@@ -71,6 +71,10 @@ def test_rows_are_brought_here(laid, X, rows):
     found = laid[rows]
     np.testing.assert_array_equal(found, X[rows])
     assert found.dtype == X.dtype
+    asked = {
+        n for a, n in ((0, 0), (4, 1), (5, 2)) for t in range(11)[rows] if a <= t < EDGES[n + 1]
+    }
+    assert [part for name, part in laid.holder.sent if name == "_slice"] == sorted(asked)
 
 
 def test_products_quotients_and_precision(laid, X):
@@ -107,6 +111,7 @@ def test_the_triangle_is_that_of_all_rows(laid, X):
     assert nothing is None
     assert R.shape == (3, 3)
     np.testing.assert_allclose(R.T @ R, X.T @ X, atol=1e-12)
+    assert [spread._triangle(part).shape for part in laid.parts] == [(3, 3)] * 3
 
 
 def test_what_it_does_not_know_is_refused(laid):
