@@ -1,4 +1,4 @@
-"""What all tests share: one thread, and the real data where it is."""
+"""What all tests share: one thread, the real data where it is, a browser."""
 
 import os
 from pathlib import Path
@@ -20,3 +20,15 @@ def real():
         return folder / name
 
     return path
+
+
+@pytest.fixture(scope="module")
+def chromium():
+    """The system's Chromium, opened once for a file of tests, or a skip by name."""
+    import browser
+
+    if browser.path() is None:
+        pytest.skip("no Chromium: make browser")
+    pytest.importorskip("playwright")
+    with browser.launched() as opened:
+        yield opened

@@ -6,7 +6,6 @@ import urllib.request
 
 import pytest
 
-import browser
 from fieldmend.live.running import Order
 from fieldmend.live.server import page
 from fieldmend.live.settings import Settings
@@ -29,15 +28,6 @@ WIDER = "document.documentElement.scrollWidth - document.documentElement.clientW
 TILES = "document.querySelectorAll('.tile').length"
 SPOTS = "document.querySelectorAll('.spot').length"
 CHARTS = "document.querySelectorAll('.chart svg .estimate').length"
-
-
-@pytest.fixture(scope="module")
-def chromium():
-    if browser.path() is None:
-        pytest.skip("no Chromium: make browser")
-    pytest.importorskip("playwright")
-    with browser.launched() as opened:
-        yield opened
 
 
 @pytest.fixture(scope="module")

@@ -30,7 +30,7 @@ from fieldmend.experiments.claims import FAILS, HOLDS, PART, claims, percent
 from fieldmend.experiments.figures import draw
 from fieldmend.experiments.page import claims_page, report
 from fieldmend.experiments.plots import COLOURS, Axis, Panel, Series, figure
-from fieldmend.experiments.tables import read_tables
+from fieldmend.experiments.tables import from_csv
 
 ROOT = Path(__file__).parents[1]
 
@@ -94,6 +94,26 @@ def test_the_key_of_a_cell_depends_on_nothing_that_only_shows_results():
     assert not hashed & {"cli", "report", "page.py", "figures.py", "plots.py", "claims", "paper.py"}
     for name in cells.COMPUTING:
         assert (here.parent / name).exists(), name
+
+
+USED = """
+import sys
+import numpy as np
+from fieldmend.experiments import contestants
+X = np.random.default_rng(0).normal(size=(30, 6)).cumsum(axis=0)
+for method in ("auto", "ls"):
+    contestants.decompose(X, method=method)
+print(*sorted(name for name in sys.modules if name.startswith("fieldmend.")))
+"""
+
+
+def test_the_key_of_a_cell_depends_on_all_that_the_methods_run():
+    done = subprocess.run([sys.executable, "-c", USED], capture_output=True, text=True, check=True)
+    used = {name.split(".")[1] for name in done.stdout.split()}
+    # Readers of files, and what words, files and versions are made by, change no number.
+    used -= {"errors", "experiments", "grid", "records", "scratch", "spill", "text", "version"}
+    assert used <= {name.removesuffix(".py") for name in cells.COMPUTING}
+    assert {"field", "faults", "automatic"} <= used
 
 
 KILLED = """
@@ -210,8 +230,9 @@ def test_the_report_is_one_file_and_escapes(tiny):
 
 
 def test_the_stored_page_and_figures_are_those_of_the_stored_tables():
-    tables = read_tables(STORED / "tables")
-    tables = {name: tables[name] for name in paper.TABLES}
+    kept = {path.stem: path.read_text("utf-8") for path in (STORED / "tables").glob("*.csv")}
+    assert set(kept) == set(paper.TABLES)
+    tables = {name: from_csv(kept[name]) for name in paper.TABLES}
     figures = draw(tables)
     assert (STORED / "claims.md").read_text("utf-8") == claims_page(tables, list(figures))
     stored = {path.stem for path in (STORED / "figures").glob("*.svg")}

@@ -15,6 +15,7 @@ import pyarrow as pa
 import pytest
 
 import fieldmend as fm
+from fieldmend.records.sources import frames
 from fieldmend.records.sources.text import zstd_module
 from postgresql import server
 
@@ -612,3 +613,8 @@ def test_columns_passed_over_are_told_once_for_files_that_are_alike(tmp_path):
     told = [note for note in notes if "passed over" in note]
     assert len(told) == 2
     assert told[0].endswith(" and 1 more: columns passed over: side")
+
+
+def test_a_frame_that_came_from_a_file_has_the_files_name():
+    stage = frames.stage(pl.DataFrame({"time": ["2024-01-01"], "a": [1.0]}), "logs/roof.feather")
+    assert (stage.name, stage.stem) == ("logs/roof.feather", "roof")

@@ -9,7 +9,6 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-import browser
 import fieldmend as fm
 from fieldmend.grid import FileRead, Rejects
 from fieldmend.records.sources.text import Reject
@@ -21,15 +20,6 @@ from test_decisions import grid as faulty
 from test_report import HOSTILE, changed, network
 
 FIRST_FIGURE = 1.5  # seconds of CPU
-
-
-@pytest.fixture(scope="module")
-def chromium():
-    if browser.path() is None:
-        pytest.skip("no Chromium or Chrome on this machine")
-    pytest.importorskip("playwright")
-    with browser.launched() as opened:
-        yield opened
 
 
 @pytest.fixture(scope="module")

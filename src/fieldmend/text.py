@@ -124,6 +124,19 @@ def counted(number: int, thing: str) -> str:
     return f"{number:,} {thing}{'s' * (number != 1)}"
 
 
+def gap_range(shortest: int, longest: int | None, dash: str = "–") -> str:
+    """Lengths in slots, as a bar or a row names them.
+
+    Examples
+    --------
+    >>> gap_range(1, 1), gap_range(1, 3, "-"), gap_range(256, None)
+    ('1', '1-3', '256+')
+    """
+    if longest is None:
+        return f"{shortest}+"
+    return str(shortest) if shortest == longest else f"{shortest}{dash}{longest}"
+
+
 def listed(words: Iterable[str]) -> str:
     """Words as a sentence lists them.
 

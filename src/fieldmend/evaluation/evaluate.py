@@ -14,7 +14,7 @@ import numpy as np
 from fieldmend.errors import InputError
 from fieldmend.evaluation import peers
 from fieldmend.evaluation.hiding import PATTERNS, Mask
-from fieldmend.evaluation.own import LINE, RECOVER, gap_range, own_rows, whole_pipeline
+from fieldmend.evaluation.own import LINE, RECOVER, error_rows, own_rows, whole_pipeline
 from fieldmend.experiments.contestants import solved
 from fieldmend.experiments.data import FloatArray
 from fieldmend.experiments.tables import Row, Table, column, over_runs, select
@@ -332,14 +332,7 @@ def _scores(X: FloatArray, hidden: Mask, chosen: Mapping[str, Recover]) -> list[
     for method, recover in chosen.items():
         estimate = _everywhere(recover, left)
         out = hidden_errors(estimate, truth, seen, readings=left, gap_starts=STARTS)
-        rows.append(
-            {"method": method, "gap": "all", "hidden": out.count, "mae": out.mae, "rmse": out.rmse}
-        )
-        rows += [
-            {"method": method, "gap": gap_range(one.shortest, one.longest), "hidden": one.count,
-             "mae": one.mae, "rmse": one.rmse}
-            for one in out.by_gap
-        ]  # fmt: skip
+        rows += error_rows(method, out)
     return rows
 
 

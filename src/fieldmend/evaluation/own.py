@@ -10,10 +10,11 @@ from numpy.typing import NDArray
 from fieldmend.experiments.tables import Row
 from fieldmend.grid import Grid
 from fieldmend.holdout.scoring import Said
+from fieldmend.metrics import GapErrors, HiddenErrors
 from fieldmend.recovery import honest
 from fieldmend.recovery.conditions import one_condition, scored_condition
-from fieldmend.result.holdout import Holdout
 from fieldmend.result.options import Options
+from fieldmend.text import gap_range
 
 FloatArray = NDArray[np.float64]
 Estimate = Callable[[FloatArray], FloatArray]
@@ -33,9 +34,9 @@ def own_rows(
     whole = None if scores is None else scores.whole(doubt)
     if whole is None:
         return []
-    rows = _rows(LINE, whole, line=True)
+    rows = error_rows(LINE, whole.line)
     if RECOVER in chosen:
-        rows += _rows(RECOVER, whole)
+        rows += error_rows(RECOVER, whole.method)
     others = {method: honest.Scores() for method in chosen if method not in (LINE, RECOVER)}
     for trial in honest.trials(grid, name, options):
         for method, its in others.items():
@@ -43,29 +44,20 @@ def own_rows(
             its.add(trial, said)
     for method, its in others.items():
         total = its.whole(doubt)
-        rows += [] if total is None else _rows(method, total)
+        rows += [] if total is None else error_rows(method, total.method)
     heard = np.count_nonzero(~np.isnan(grid.values[name]))
     return [{"rate": round(1 - whole.method.count / heard, 2), **row} for row in rows]
 
 
-def _rows(method: str, found: Holdout, *, line: bool = False) -> list[Row]:
-    out = found.line if line else found.method
-    rows: list[Row] = [
-        {"method": method, "gap": "all", "hidden": out.count, "mae": out.mae, "rmse": out.rmse}
-    ]
-    rows += [
-        {"method": method, "gap": gap_range(one.shortest, one.longest), "hidden": one.count,
-         "mae": one.mae, "rmse": one.rmse}
-        for one in out.by_gap
-    ]  # fmt: skip
-    return rows
+def error_rows(method: str, errors: HiddenErrors) -> list[Row]:
+    """The errors of a method as rows of the table: in all, then by length of the gap."""
+    rows: list[Row] = [{"gap": "all", **_error(errors)}]
+    rows += [{"gap": gap_range(one.shortest, one.longest), **_error(one)} for one in errors.by_gap]
+    return [{"method": method, **row} for row in rows]
 
 
-def gap_range(shortest: int, longest: int | None) -> str:
-    """Lengths in slots, as a row names them."""
-    if longest is None:
-        return f"{shortest}+"
-    return str(shortest) if shortest == longest else f"{shortest}–{longest}"
+def _error(one: HiddenErrors | GapErrors) -> Row:
+    return {"hidden": one.count, "mae": one.mae, "rmse": one.rmse}
 
 
 def whole_pipeline(X: FloatArray) -> FloatArray:

@@ -47,14 +47,6 @@ def from_csv(text: str) -> list[dict[str, Value]]:
     return [{name: _value(cell) for name, cell in row.items() if cell} for row in rows]
 
 
-def read_tables(folder: Path) -> dict[str, list[dict[str, Value]]]:
-    """All tables of a folder by name."""
-    return {
-        path.stem: from_csv(path.read_text(encoding="utf-8"))
-        for path in sorted(folder.glob("*.csv"))
-    }
-
-
 def write_text(path: Path, text: str) -> Path:
     """Write a file whole or not at all; its folder is made."""
     path.parent.mkdir(parents=True, exist_ok=True)

@@ -75,13 +75,6 @@ class Schedule:
         later = [k * self.every // count for k in range(1, count)]
         return [self, *(replace(self, phases=(self.phases + k) % self.every) for k in later)]
 
-    def of_nodes(self, which: Array) -> Schedule:
-        """The same for some of the nodes."""
-        nodes = tuple(self.nodes[n] for n in which)
-        return Schedule(
-            self.design, nodes, self.slot, self.every, self.phases[which], self.offset, self.changes
-        )
-
     def due(self, times: Array) -> Array:
         """True where a node measures: slots × nodes."""
         number = (np.asarray(times) - self.offset) // self.slot

@@ -11,11 +11,11 @@ import numpy as np
 
 from fieldmend.faults import Kind
 from fieldmend.flags import BAD, Flag
-from fieldmend.report.figures.quality import gap_range
 from fieldmend.report.wording import plain
 from fieldmend.text import (
     count,
     counted,
+    gap_range,
     give_or_take,
     listed,
     measure,

@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 
 from fieldmend.metrics import HiddenErrors
-from fieldmend.text import figure, percent, shown
+from fieldmend.text import figure, gap_range, percent, shown
 
 CLEAR = 2.0  # standard errors that a difference needs: chance makes so much once in twenty times
 SAID = 0.005  # of what was lost: less that is untested is not worth a word
@@ -52,7 +52,7 @@ class GapScore:
     @property
     def range(self) -> str:
         """Lengths in slots: 1-3, 256+."""
-        return f"{self.shortest}+" if self.longest is None else f"{self.shortest}-{self.longest}"
+        return gap_range(self.shortest, self.longest, "-")
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,7 @@
 """Data frames of pandas, Polars and PyArrow, through narwhals."""
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,8 +12,8 @@ from fieldmend.records.sources.stage import SAMPLED, Stage
 from fieldmend.text import shown
 
 
-def stage(frame: Any) -> Stage:
-    """A frame as a stage. It is read, never changed."""
+def stage(frame: Any, name: str = "frame") -> Stage:
+    """A frame as a stage, named for the file that it came from. It is read, never changed."""
     import narwhals as nw
 
     if type(frame).__module__.split(".")[0] == "pandas" and hasattr(frame, "index"):
@@ -21,7 +22,7 @@ def stage(frame: Any) -> Stage:
         wrapped = nw.from_native(frame)
     except nw.exceptions.DuplicateError as error:
         raise InputError(
-            f"two columns have one name ({shown(error)})", file="frame",
+            f"two columns have one name ({shown(error)})", file=name,
             hint="Give each column a name of its own",
         ) from error  # fmt: skip
     except TypeError as error:
@@ -36,12 +37,12 @@ def stage(frame: Any) -> Stage:
         array, kind = _column(series, nw)
         columns.append(array)
         kinds.append(kind)
-    out = Stage("frame", names, batches=_once(columns), kinds=kinds)
+    out = Stage(name, names, batches=_once(columns), kinds=kinds)
     out.words = f"{type(frame).__module__.split('.')[0]} frame, {len(names)} columns"
     out.sample = [
         [_sampled(column[i]) for column in columns] for i in range(min(SAMPLED, len(eager)))
     ]
-    out.stem = "frame"
+    out.stem = Path(name).name.split(".")[0]
     return out
 
 

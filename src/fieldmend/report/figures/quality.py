@@ -14,7 +14,7 @@ from fieldmend.metrics import interpolate
 from fieldmend.report.figures.canvas import Drawing, axis, frame
 from fieldmend.report.palette import var
 from fieldmend.report.wording import label
-from fieldmend.text import count, counted, measure, percent, shown, slot_length
+from fieldmend.text import count, counted, gap_range, measure, percent, shown, slot_length
 
 if TYPE_CHECKING:
     from fieldmend.grid import Array
@@ -203,13 +203,6 @@ def _beside(one: Recovered) -> str:
             f"errors count with a limit: without it {measure(held.plain_mae, one.unit)}."
         )
     return said
-
-
-def gap_range(shortest: int, longest: int | None) -> str:
-    """Lengths in slots, as one bar or row names them: 1, 2–3, 32+."""
-    if longest is None:
-        return f"{count(shortest)}+"
-    return count(shortest) if shortest == longest else f"{count(shortest)}–{count(longest)}"
 
 
 def _energy(values: Array) -> Array | None:
