@@ -174,8 +174,7 @@ class _Scorer:
         node = np.append(at.node, at.node[-1])
         self.log_width = np.log(law.width)
         self.highest = law.highest()
-        density = law.log_density(jump, gap, node)
-        none = law.log_density(np.zeros_like(jump), gap, node)
+        density, none = law.log_densities(jump, gap, node)
         self.loss = np.where(self.inner, -density, 0.0)
         self.odd = ~self.inner | (none - density > _ODD)
         # Within a segment, a jump that only a second false reading explains.
