@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from fieldmend.core.ranks import quantiles
+from fieldmend.core.ranks import column_quantiles, parted, quantiles, row_medians
 from fieldmend.field import jumps
 
 
@@ -35,3 +35,23 @@ def test_octaves_are_whole_powers_of_two():
     gap = np.arange(1, 5000)
     assert jumps._octave(gap, 63).tolist() == [int(n).bit_length() - 1 for n in gap]
     assert jumps._octave(gap, 3).max() == 2
+
+
+@pytest.mark.parametrize("slots", [1, 2, 9, 40])
+def test_columns_and_rows_without_what_was_lost_are_numpys(slots):
+    rng = np.random.default_rng(slots)
+    values = rng.normal(size=(slots, 30))
+    lost = rng.random(values.shape) < 0.4
+    lost[0] = False  # every column has a number
+    values[lost] = np.nan
+    shares = (0.0, 0.1, 0.5, 0.9, 1.0)
+    assert (column_quantiles(values, *shares) == np.nanquantile(values, shares, axis=0)).all()
+    assert (row_medians(values.T) == np.nanmedian(values, axis=0)).all()
+
+
+def test_an_array_is_parted_at_every_place_asked_for():
+    values = np.random.default_rng(1).normal(size=500)
+    for places in ((3,), (7, 8), (499, 0), (10, 10, 250, 300)):
+        found, ranked = parted(values, *places), np.sort(values)
+        assert all(found[place] == ranked[place] for place in places)
+        assert sorted(found) == ranked.tolist()

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fieldmend.core.ranks import quantiles
+from fieldmend.core.ranks import parted, quantiles
 
 Array = NDArray[Any]
 Mask = NDArray[np.bool_]
@@ -162,7 +162,7 @@ def _median(column: Array) -> float:
     if not heard.size:
         return np.nan
     at = (heard.size - 1) // 2, heard.size // 2
-    ordered = np.partition(heard, at)
+    ordered = parted(heard, *at)
     low, high = ordered[at[0]], ordered[at[1]]
     return float(low + (high - low) / 2)
 

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from scipy.special import gammaln, stdtrit
 
 from fieldmend.core.prox import Array, Mask
+from fieldmend.core.ranks import parted, quantiles
 
 Index = NDArray[np.intp]
 
@@ -109,10 +110,10 @@ def fit_jumps(values: Array, at: Readings, nodes: int) -> JumpLaw:
     for _ in range(2):
         scale = _scales(size / rise[octave], by_node)
         rise = _rise(size / scale[node], octave, octaves)
-    low, high = np.percentile(values, (1, 99))
+    low, high = quantiles(values, 0.01, 0.99)
     z = size / (scale[node] * rise[octave])
     best = _freedom(z[:: max(1, z.size // _ENOUGH)])
-    width = 2.0 * max(float(high - low), 10 * float(np.median(scale)))
+    width = 2.0 * max(high - low, 10 * float(np.median(scale)))
     centre, spread = _levels(values, at.node, nodes, scale)
     return JumpLaw(scale / _HALF[best], rise, float(_FREEDOM[best]), width, centre, spread)
 
@@ -183,7 +184,7 @@ def _middle(sizes: Array) -> float:
     half, fifth = len(sizes) // 2, len(sizes) * 4 // 5
     still = int(np.count_nonzero(sizes <= 0.0))
     step = min(still + (len(sizes) - still) // 20, len(sizes) - 1)  # of those that moved
-    ordered = np.partition(sizes, (half, fifth, step))
+    ordered = parted(sizes, half, fifth, step)
     return float(max(ordered[half], ordered[fifth] / 4, ordered[step]))
 
 

@@ -86,8 +86,7 @@ def behaviour(X: Array) -> Behaviour:
     values = np.clip(some[np.isfinite(some)], -LARGEST, LARGEST)
     if not values.size:
         return Behaviour()
-    quantiles = np.quantile(values, (0.01, 0.5, 0.9, 0.99))
-    q01, middle, q90, q99 = (float(q) for q in quantiles)
+    q01, middle, q90, q99 = quantiles(values, 0.01, 0.5, 0.9, 0.99)
     different = len(np.unique(values))
     steps = _Steps(some)
     wraps, circle = _circle(values, steps)
