@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from fieldmend.core.ranks import quantiles
 from fieldmend.faults import history, unrest
 from fieldmend.faults.implied import implied
 from fieldmend.faults.labels import Context
@@ -121,7 +122,7 @@ def unreal(values: Array, left_out: Mask) -> Mask:
     pool = values[~np.isnan(values) & ~left_out]
     if pool.size == 0:
         return out
-    low, middle, high = np.quantile(pool, (0.2, 0.5, 0.8))
+    low, middle, high = quantiles(pool, 0.2, 0.5, 0.8)
     size = np.abs(values - middle)
     if high <= low:
         return out

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from fieldmend.core.ranks import quantiles
 from fieldmend.faults.stretches import MAD, Array, Mask, joined, rare, rolling, stretches
 
 # Fewer equal readings in a row are never called stuck.
@@ -46,7 +47,7 @@ def usual_repeats(lengths: Array) -> tuple[float, float]:
     """
     if lengths.size == 0:
         return SHORTEST_STUCK, SHORTEST_STUCK
-    q90, q99 = np.quantile(lengths, (0.9, 0.99))
+    q90, q99 = quantiles(lengths, 0.9, 0.99)
     longest = q99 * (q99 / q90) ** 4
     return max(2 * q99, SHORTEST_STUCK), max(longest, 2 * q99, SHORTEST_STUCK)
 
@@ -70,8 +71,8 @@ def usual_roughness(rough: Array) -> float:
     """
     if rough.size == 0:
         return 0.0
-    middle, upper = np.quantile(rough, (0.5, 0.75))
-    windows = np.quantile(rolling(rough, NOISY_WINDOW), 0.75)
+    middle, upper = quantiles(rough, 0.5, 0.75)
+    (windows,) = quantiles(rolling(rough, NOISY_WINDOW), 0.75)
     return float(max(MAD * middle, upper / 1.15, windows / 0.8))
 
 

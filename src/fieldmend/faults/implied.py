@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.linalg import eigh
 
 from fieldmend.faults.stretches import MAD, Array, Mask, node_medians, slot_medians
 
@@ -167,15 +168,26 @@ class _Leading:
 
     def __init__(self, matrix: Array, rank: int) -> None:
         self.matrix, self.rank = matrix, rank
-        self.gram = matrix.T @ matrix if matrix.shape[1] <= MANY else None
+        slots, nodes = matrix.shape
+        self.short = rank <= slots < nodes
+        self.gram = matrix.T @ matrix if not self.short and nodes <= MANY else None
 
     def __call__(self, weight: Array) -> Array:
         """Nodes × rank, the first first."""
+        if self.short and (found := self._by_slots(weight)) is not None:
+            return found
         if self.gram is None and (found := self._some(weight)) is not None:
             return found
         gram = self.matrix.T @ self.matrix if self.gram is None else self.gram
-        _, V = np.linalg.eigh(gram * weight[:, None] * weight)
-        return np.asarray(V[:, ::-1][:, : self.rank])
+        return _last(gram * weight[:, None] * weight, self.rank)[1]
+
+    def _by_slots(self, weight: Array) -> Array | None:
+        """By way of the slots, which are fewer; None where they say next to nothing."""
+        scaled = self.matrix * weight
+        size, U = _last(scaled @ scaled.T, self.rank)
+        if size[-1] <= 1e-9 * size[0]:
+            return None
+        return np.asarray(scaled.T @ U / np.sqrt(size))
 
     def _some(self, weight: Array) -> Array | None:
         """By Lanczos' method; None where it does not come to an end."""
@@ -194,6 +206,13 @@ class _Leading:
         except ArpackError:
             return None
         return np.asarray(V[:, np.argsort(-size)])
+
+
+def _last(gram: Array, count: int) -> tuple[Array, Array]:
+    """The largest eigenvalues of a symmetric matrix and their vectors, the first first."""
+    size = len(gram)
+    values, vectors = eigh(gram, subset_by_index=(size - count, size - 1), check_finite=False)
+    return values[::-1], np.asarray(vectors[:, ::-1])
 
 
 def _typical(Y: Array, seen: Mask) -> Array:
@@ -234,18 +253,39 @@ def _left_out(Z: Array, trusted: Mask, A: Array, noise: Array) -> Array:
     precision = 1.0 / np.maximum(noise, 1e-3) ** 2
     weight = trusted * precision
     for turn in range(6):
-        G = (weight @ pairs).reshape(-1, rank, rank) + RIDGE * np.eye(rank)
-        b = np.linalg.solve(G, ((weight * Y) @ A)[:, :, None])[:, :, 0]
-        error = Y - b @ A.T
+        G = (pairs.T @ weight.T).reshape(rank, rank, -1)
+        G[range(rank), range(rank)] += RIDGE
+        b = _each_solved(G, (A.T @ (weight * Y).T)[:, None])[:, 0]
+        error = Y - b.T @ A.T
         if turn == 5:
             break
         size = np.abs(error) / noise
         size /= _slot_scale(size, trusted)[:, None]
         weight = trusted * precision * _weights(size, soft=turn < 3)
-    inverse = np.linalg.inv(G).reshape(-1, rank * rank)
-    leverage = np.minimum(weight * (inverse @ pairs.T), 0.999)
+    one = np.repeat(np.eye(rank)[:, :, None], len(Y), axis=2)
+    inverse = _each_solved(G, one).reshape(rank * rank, -1)
+    leverage = np.minimum(weight * (inverse.T @ pairs.T), 0.999)
     alone = (trusted.sum(axis=1, keepdims=True) - trusted) < 2
     return np.where(observed & ~alone, error / (1 - leverage), np.nan)
+
+
+def _each_solved(squares: Array, sides: Array) -> Array:
+    """Small positive definite systems, r × r × slots, for sides r × k × slots.
+
+    Row by row of all slots at once: LAPACK is asked for one slot after the other.
+    """
+    left, out = squares.copy(), sides.copy()
+    rank = len(left)
+    for j in range(rank):
+        for i in range(j + 1, rank):
+            part = left[i, j] / left[j, j]
+            left[i, j + 1 :] -= part * left[j, j + 1 :]
+            out[i] -= part * out[j]
+    for j in reversed(range(rank)):
+        for i in range(j + 1, rank):
+            out[j] -= left[j, i] * out[i]
+        out[j] /= left[j, j]
+    return np.asarray(out)
 
 
 def _weights(size: Array, *, soft: bool) -> Array:

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from fieldmend.core.ranks import column_quantiles, quantiles
 from fieldmend.faults import history
 from fieldmend.faults.events import (
     keeps_its_distance,
@@ -258,7 +259,7 @@ def strayed(values: Array, left_out: Mask) -> Mask:
     heard = ~np.isnan(off).all(axis=0)
     if not heard.any():
         return out
-    each = np.nanquantile(off[:, heard], (0.9, 0.99), axis=0)
+    each = column_quantiles(off[:, heard], 0.9, 0.99)
     often, seldom = np.quantile(each, 0.9, axis=1)
     if often <= 0:
         return out
@@ -292,7 +293,7 @@ def runaway(values: Array, left_out: Mask, context: Context) -> Mask:
     size, own = _sizes(values, left_out)
     pool = size[~np.isnan(size) & ~left_out]
     out = np.zeros(values.shape, dtype=np.bool_)
-    low, high = np.quantile(pool, (0.4, 0.6)) if pool.size else (0.0, 0.0)
+    low, high = quantiles(pool, 0.4, 0.6) if pool.size else (0.0, 0.0)
     if low <= 0:
         return out
     far = size > high * (high / low) ** 5
@@ -383,7 +384,7 @@ def _quanta(values: Array) -> Array:
     step[~(step > 0)] = np.nan
     out = np.zeros(values.shape[1])
     some = ~np.isnan(step).all(axis=0)
-    out[some] = np.nanquantile(step[:, some], 0.1, axis=0)
+    (out[some],) = column_quantiles(step[:, some], 0.1)
     return out
 
 
@@ -424,7 +425,7 @@ def _limits(sizes: Array) -> tuple[float, float]:
     """The least size that belongs to a departure, and the size that makes one."""
     if sizes.size == 0:
         return np.inf, np.inf
-    q75, q90, q95 = np.quantile(sizes, (0.75, 0.9, 0.95))
+    q75, q90, q95 = quantiles(sizes, 0.75, 0.9, 0.95)
     return max(LOW, q90), max(HIGH, q95 * (q95 / q75) ** 2.5 if q75 > 0 else np.inf)
 
 

@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from fieldmend.core.ranks import parted, quantiles
+
 Array = NDArray[Any]
 Mask = NDArray[np.bool_]
 
@@ -25,7 +27,9 @@ def stretches(marks: Mask) -> tuple[Array, Array]:
     >>> stretches(np.array([True, False, True, True]))
     (array([0, 2]), array([1, 4]))
     """
-    edges = np.flatnonzero(np.diff(marks.astype(np.int8), prepend=0, append=0))
+    within = np.zeros(marks.size + 2, dtype=np.bool_)
+    within[1:-1] = marks
+    edges = np.flatnonzero(within[1:] != within[:-1])
     return edges[::2], edges[1::2]
 
 
@@ -102,7 +106,7 @@ def rare(values: Array, decades: float = 3.0) -> float:
     """
     if values.size == 0:
         return np.inf
-    q90, q99 = np.quantile(np.abs(values), (0.9, 0.99))
+    q90, q99 = quantiles(np.abs(values), 0.9, 0.99)
     # A quantised signal has one size of step and no tail to extrapolate.
     return float(max(q99 * (q99 / q90) ** decades, 6 * q90)) if q90 > 0 else np.inf
 
@@ -158,7 +162,7 @@ def _median(column: Array) -> float:
     if not heard.size:
         return np.nan
     at = (heard.size - 1) // 2, heard.size // 2
-    ordered = np.partition(heard, at)
+    ordered = parted(heard, *at)
     low, high = ordered[at[0]], ordered[at[1]]
     return float(low + (high - low) / 2)
 

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from fieldmend.core.prox import Array, Mask
+from fieldmend.core.ranks import row_medians
 from fieldmend.field.jumps import Index, JumpLaw, Readings, fit_jumps
 from fieldmend.field.model import Data
 
@@ -174,8 +175,7 @@ class _Scorer:
         node = np.append(at.node, at.node[-1])
         self.log_width = np.log(law.width)
         self.highest = law.highest()
-        density = law.log_density(jump, gap, node)
-        none = law.log_density(np.zeros_like(jump), gap, node)
+        density, none = law.log_densities(jump, gap, node)
         self.loss = np.where(self.inner, -density, 0.0)
         self.odd = ~self.inner | (none - density > _ODD)
         # Within a segment, a jump that only a second false reading explains.
@@ -311,7 +311,7 @@ def first_channels(data: Data) -> tuple[Channel, ...]:
     """Before any field is known: a node's own past and its distance to the slot's median."""
     middle = np.zeros(data.readings.shape[1])
     heard = data.used.any(axis=0)
-    middle[heard] = np.nanmedian(np.where(data.used, data.readings, np.nan)[:, heard], axis=0)
+    middle[heard] = row_medians(np.where(data.used, data.readings, np.nan).T[heard])
     return Channel(data.readings), Channel(data.readings - middle)
 
 

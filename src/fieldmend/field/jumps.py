@@ -7,13 +7,13 @@ false. The scale is a node's own times a rise with the gap that all nodes share.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import gammaln, stdtrit
 
 from fieldmend.core.prox import Array, Mask
+from fieldmend.core.ranks import parted, quantiles
 
 Index = NDArray[np.intp]
 
@@ -59,8 +59,19 @@ class JumpLaw:
 
     def log_density(self, jump: Array, gap: Index, node: Index) -> Array:
         """Student-t with the node's scale, wider over longer gaps."""
-        s = self.scale[node] * self.rise[_octave(gap, len(self.rise))]
+        s = self._size(gap, node)
         out: Array = log_student(jump / s, self.freedom) - np.log(s)
+        return out
+
+    def log_densities(self, jump: Array, gap: Index, node: Index) -> tuple[Array, Array]:
+        """The same, and that of no jump over the same gap."""
+        s = self._size(gap, node)
+        log_s = np.log(s)
+        none = log_student(np.zeros(1), self.freedom) - log_s
+        return log_student(jump / s, self.freedom) - log_s, none
+
+    def _size(self, gap: Index, node: Index) -> Array:
+        out: Array = self.scale[node] * self.rise[_octave(gap, len(self.rise))]
         return out
 
     def highest(self) -> Array:
@@ -95,13 +106,14 @@ def fit_jumps(values: Array, at: Readings, nodes: int) -> JumpLaw:
     octaves = int(octave.max()) + 1
     rise: Array = np.ones(octaves)
     scale: Array = np.ones(nodes)
+    by_node = _ByNode.of(node, nodes)
     for _ in range(2):
-        scale = _scales(size / rise[octave], node, nodes)
+        scale = _scales(size / rise[octave], by_node)
         rise = _rise(size / scale[node], octave, octaves)
-    low, high = np.percentile(values, (1, 99))
+    low, high = quantiles(values, 0.01, 0.99)
     z = size / (scale[node] * rise[octave])
     best = _freedom(z[:: max(1, z.size // _ENOUGH)])
-    width = 2.0 * max(float(high - low), 10 * float(np.median(scale)))
+    width = 2.0 * max(high - low, 10 * float(np.median(scale)))
     centre, spread = _levels(values, at.node, nodes, scale)
     return JumpLaw(scale / _HALF[best], rise, float(_FREEDOM[best]), width, centre, spread)
 
@@ -114,20 +126,42 @@ def jumps_by_octave(at: Readings) -> Mask:
 
 def _levels(values: Array, node: Index, nodes: int, scale: Array) -> tuple[Array, Array]:
     """Median and median distance from it; never less than what a jump measures."""
-    starts = np.searchsorted(node, np.arange(nodes + 1)).tolist()
-    centre, spread = np.zeros(nodes), np.ones(nodes)
-    for n, (a, b) in enumerate(pairwise(starts)):
-        if b > a:
-            centre[n] = _median(values[a:b])
-            spread[n] = _median(np.abs(values[a:b] - centre[n]))
+    by_node = _ByNode.of(node, nodes)
+    centre = by_node.medians(values, 0.0)
+    spread = by_node.medians(np.abs(values - centre[node]), 1.0)
     return centre, np.maximum(spread, scale)
 
 
-def _median(values: Array) -> float:
-    """As `numpy.median`, which takes more than twice as long for one node."""
-    middle = (len(values) - 1) // 2, len(values) // 2
-    ordered = np.partition(values, middle)
-    return float((ordered[middle[0]] + ordered[middle[1]]) / 2)
+@dataclass(frozen=True)
+class _ByNode:
+    """Numbers of all nodes, one node after the other, ranked node by node at once."""
+
+    node: Index
+    place: Index  # of each number among its node's
+    count: Index  # of each node
+
+    @classmethod
+    def of(cls, node: Index, nodes: int) -> _ByNode:
+        starts = np.searchsorted(node, np.arange(nodes + 1))
+        return cls(node, np.arange(len(node)) - starts[node], np.diff(starts))
+
+    def ranked(self, values: Array) -> Array:
+        """Nodes × the most that a node has, smallest first; what a node has not is infinite."""
+        out = np.full((len(self.count), max(int(self.count.max(initial=1)), 1)), np.inf)
+        out[self.node, self.place] = values
+        out.sort(axis=1)
+        return out
+
+    def at(self, ranked: Array, rank: Index) -> Array:
+        """The number of each node at a rank of its own."""
+        out: Array = ranked[np.arange(len(rank)), np.maximum(rank, 0)]
+        return out
+
+    def medians(self, values: Array, nothing: float) -> Array:
+        """Of every node; `nothing` for one that has none."""
+        ranked = self.ranked(values)
+        out = (self.at(ranked, (self.count - 1) // 2) + self.at(ranked, self.count // 2)) / 2
+        return np.where(self.count > 0, out, nothing)
 
 
 def _freedom(z: Array) -> int:
@@ -140,7 +174,8 @@ def _freedom(z: Array) -> int:
 
 
 def _octave(gap: Index, octaves: int) -> Index:
-    out: Index = np.minimum(np.log2(gap).astype(np.intp), octaves - 1)
+    whole = np.frexp(np.asarray(gap, dtype=np.float64))[1] - 1
+    out: Index = np.minimum(whole, octaves - 1).astype(np.intp)
     return out
 
 
@@ -149,16 +184,23 @@ def _middle(sizes: Array) -> float:
     half, fifth = len(sizes) // 2, len(sizes) * 4 // 5
     still = int(np.count_nonzero(sizes <= 0.0))
     step = min(still + (len(sizes) - still) // 20, len(sizes) - 1)  # of those that moved
-    ordered = np.partition(sizes, (half, fifth, step))
+    ordered = parted(sizes, half, fifth, step)
     return float(max(ordered[half], ordered[fifth] / 4, ordered[step]))
 
 
-def _scales(size: Array, node: Index, nodes: int) -> Array:
+def _middles(size: Array, by_node: _ByNode) -> Array:
+    """As `_middle` of each node; 0 for one that has none."""
+    ranked, count = by_node.ranked(size), by_node.count
+    still = np.count_nonzero(ranked <= 0.0, axis=1)
+    step = np.minimum(still + (count - still) // 20, count - 1)
+    half, fifth, moved = (by_node.at(ranked, rank) for rank in (count // 2, count * 4 // 5, step))
+    return np.where(count > 0, np.maximum(np.maximum(half, fifth / 4), moved), 0.0)
+
+
+def _scales(size: Array, by_node: _ByNode) -> Array:
     usual = _middle(size) + _LEAST
-    starts = np.searchsorted(node, np.arange(nodes + 1)).tolist()
-    parts = [size[a:b] for a, b in pairwise(starts)]
-    own = np.array([_middle(part) if part.size else 0.0 for part in parts]) + _LEAST
-    trust = np.diff(starts) / (np.diff(starts) + _POOLED)
+    own = _middles(size, by_node) + _LEAST
+    trust = by_node.count / (by_node.count + _POOLED)
     out: Array = own**trust * usual ** (1 - trust)
     return out
 

@@ -10,8 +10,9 @@ import numpy as np
 
 from fieldmend.core.problem import Scaling
 from fieldmend.core.prox import Array, Mask
+from fieldmend.core.ranks import quantiles
 
-_TAILS = (5.0, 50.0, 95.0)
+_TAILS = (0.05, 0.5, 0.95)
 _NORMAL = 3.2897  # width of the central nine tenths of a normal distribution
 _SLOTS = 4000  # of longer records evenly spaced slots are enough
 _BOUND = 1e300  # readings beyond this are bounded: their differences must stay finite
@@ -26,7 +27,7 @@ def node_scaling(X: Array, observed: Mask) -> Scaling:
     for n in range(nodes):
         x = np.clip(X[observed[:, n], n].astype(np.float64), -_BOUND, _BOUND)
         if x.size:
-            low, centre[n], high = np.percentile(x, _TAILS)
+            low, centre[n], high = quantiles(x, *_TAILS)
             off = np.abs(x - centre[n])
             width[n] = (high - low) / _NORMAL or float(off.mean())
     width[~(width > 1e-300)] = np.nan

@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from fieldmend.core.ranks import quantiles
+
 Array = np.ndarray[Any, np.dtype[Any]]
 
 MOST = 400_000  # entries looked at, in stretches spread over the record
@@ -84,8 +86,7 @@ def behaviour(X: Array) -> Behaviour:
     values = np.clip(some[np.isfinite(some)], -LARGEST, LARGEST)
     if not values.size:
         return Behaviour()
-    quantiles = np.quantile(values, (0.01, 0.5, 0.9, 0.99))
-    q01, middle, q90, q99 = (float(q) for q in quantiles)
+    q01, middle, q90, q99 = quantiles(values, 0.01, 0.5, 0.9, 0.99)
     different = len(np.unique(values))
     steps = _Steps(some)
     wraps, circle = _circle(values, steps)
@@ -117,7 +118,7 @@ def behaviour(X: Array) -> Behaviour:
 def _of_most(some: Array, q01: float, q99: float) -> dict[str, float]:
     """The nodes' own quantiles without the outermost; of all readings where nodes are too few."""
     columns = [column[np.isfinite(column)] for column in some.T]
-    ends = [np.quantile(own, (0.01, 0.99)) for own in columns if own.size >= ENOUGH]
+    ends = [quantiles(own, 0.01, 0.99) for own in columns if own.size >= ENOUGH]
     if len(ends) < FEWEST_NODES:
         return {"lower": q01, "upper": q99}
     low, high = np.sort(ends, axis=0).T

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from fieldmend.core.ranks import row_medians
 from fieldmend.flags import Flag
 from fieldmend.grid import Array
 
@@ -67,7 +68,7 @@ def medians(array: Array) -> Array:
     out = np.zeros(array.shape[1])
     if heard.any():
         with np.errstate(over="ignore"):  # the middle of two readings of 1e308
-            out[heard] = np.nanmedian(array[:, heard], axis=0)
+            out[heard] = row_medians(array[:, heard].T)
     return out
 
 
