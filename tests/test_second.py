@@ -32,6 +32,10 @@ def test_each_node_is_regressed_on_those_most_like_it():
     assert (found.like[:, 0] == partner).all()
 
 
+def test_a_system_that_rounding_has_spoilt_has_no_slopes():
+    np.testing.assert_array_equal(second._ridge(-np.eye(3), np.ones(3), 0.1), np.zeros(3))
+
+
 def test_slopes_are_the_ridge_regression_written_out():
     rng = np.random.default_rng(2)
     field = rng.normal(size=(4, 200)).cumsum(axis=1)
