@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from fieldmend.errors import InputError
+from fieldmend.field.cycles import usual_periods
 from fieldmend.grid import Grid
 from fieldmend.methods import METHODS
 from fieldmend.quantities import check_kinds
@@ -17,8 +18,6 @@ from fieldmend.records.gridding.slotting import microseconds
 from fieldmend.result.decisions import Decisions
 from fieldmend.text import shown
 
-DAY = 86_400_000_000  # microseconds
-FEWEST_A_DAY = 4  # slots, else there is no course of the day to see
 USABLE = tuple(name for name in METHODS if name != "oracle")
 """Methods of `decompose` that need to be told nothing about the truth."""
 BOUNDED = ("auto",)  # methods that give intervals
@@ -108,9 +107,7 @@ class Options:
         if "period" in self.solving:
             given = self.solving["period"]
             return replace(self, period=tuple(np.atleast_1d([] if given is None else given)))
-        whole = grid.slot > 0 and DAY % grid.slot == 0 and DAY // grid.slot >= FEWEST_A_DAY
-        day = DAY // grid.slot if whole else 0
-        return replace(self, period=(day, 7 * day)) if day else self
+        return replace(self, period=usual_periods(grid.slot))
 
     def check_conditions(self, grid: Grid) -> None:
         """Limits and widths are for conditions that are there."""
