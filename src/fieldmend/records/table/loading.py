@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from fieldmend.errors import InputError
+from fieldmend.records.sources.parquet import refuse_claim
 from fieldmend.records.sources.stage import Stage
 from fieldmend.records.sources.text import Reject, record_lines
 from fieldmend.records.sql import one
@@ -83,6 +84,8 @@ def load(con: "duckdb.DuckDBPyConnection", plan: Plan) -> int:
                 con.execute(sql, params)
                 con.unregister("batch")
     except duckdb.OutOfMemoryException as error:
+        if stage.words == "Parquet":
+            refuse_claim(stage.bytes or 0, stage.name, error)
         raise OSError(
             errno.ENOSPC, "no room in the temporary folder: set TMPDIR to a larger disk"
         ) from error
