@@ -248,6 +248,87 @@ WRAPPED = Case(
     ("a",), {"t": [1.5]}, "2024-01-01T00:00",
 )  # fmt: skip
 
+DWD = Case(
+    "DWD", "produkt_tu_stunde_20240305_20240308_00044.txt",
+    lines("STATIONS_ID;MESS_DATUM;QN_9;TT_TU;RF_TU;eor", "         44;2024030523;    3;   4.5;  91.0;eor",
+          "         44;2024030600;    3;-999;  92.0;eor"),
+    ("44",), {"TT_TU": [4.5, NAN], "RF_TU": [91, 92]}, "2024-03-05T23:00",
+)  # fmt: skip
+ASOS = Case(
+    "IEM ASOS", "asos.txt",
+    lines("#DEBUG: Format Typ    -> comma", "station,valid,tmpf,mslp,skyc1,p01i", "AMW,2024-03-05 00:53,41.00,M,CLR,0.00",
+          "AMW,2024-03-05 01:53,40.50,1013.2,CLR,T"),
+    ("AMW",), {"tmpf": [41, 40.5], "mslp": [NAN, 1013.2], "p01i": [0, NAN]}, "2024-03-05T00:53",
+    {"tmpf": "°F", "mslp": "hPa"},
+)  # fmt: skip
+ISD_LITE = Case(
+    "ISD-Lite", "725300-94846-2024.txt",
+    lines("2024 03 05 00   105    45 10196   220    44     8     0 -9999",
+          "2024 03 05 01 -9999   -45 10197   230    44 -9999     0 -9999",
+          "2024 03 05 02    99    44 10197   230    44 -9999     0     5"),
+    ("725300-94846",), {"air_temperature": [105, NAN, 99], "dew_point": [45, -45, 44], "precipitation_6h": [NAN, NAN, 5]},
+    "2024-03-05T00:00", {"wind_direction": "°", "air_temperature": "0.1 °C"},
+)  # fmt: skip
+COOPS = Case(
+    "CO-OPS", "8454000.csv",
+    lines("Date Time, Water Level, Sigma, O or I (for verified), F, R, L, Quality ",
+          "2024-03-05 00:00,1.201,0.012,0,0,0,0,v", "2024-03-05 00:06,,,0,0,0,0,p"),
+    ("8454000",), {"Water Level": [1.201, NAN]}, "2024-03-05T00:00",
+)  # fmt: skip
+AQS = Case(
+    "EPA AQS", "hourly_44201_2024.csv",
+    lines('"State Code","County Code","Site Num","Parameter Code","POC","Latitude","Longitude","Parameter Name",'
+          '"Date Local","Time Local","Date GMT","Time GMT","Sample Measurement","Units of Measure","MDL"',
+          '"42","101","0004","44201",1,40.1,-75.1,"Ozone","2024-03-05","00:00","2024-03-05","05:00",0.031,"Parts per million",0.005',
+          '"34","101","0004","44201",1,39.1,-74.1,"Ozone","2024-03-05","00:00","2024-03-05","05:00",0.033,"Parts per million",0.005',
+          '"42","101","0004","44201",2,40.1,-75.1,"Ozone","2024-03-05","01:00","2024-03-05","06:00",0.032,"Parts per million",0.005'),
+    ("34/101/0004/1", "42/101/0004/1", "42/101/0004/2"), {"Ozone": [0.033]}, "2024-03-05T05:00",
+    {"Ozone": "Parts per million"},
+)  # fmt: skip
+BADC = Case(
+    "BADC-CSV", "midas_bude_2024.csv",
+    lines("Conventions,G,BADC-CSV,1", "observation_station,G,bude", "location,G,50.8,-4.5", "height,G,15,m",
+          "missing_value,G,NA", "long_name,ob_time,Date and time of observation,1", "long_name,air_temperature,air temperature,degC",
+          "data", "ob_time,id,src_id,wind_speed,air_temperature,air_temperature_q", "2024-03-05 00:00:00,3723,1336,11,8.1,6",
+          "2024-03-05 01:00:00,3723,1336,12,NA,6", "end data"),
+    ("bude",), {"wind_speed": [11, 12], "air_temperature": [8.1, NAN]}, "2024-03-05T00:00",
+    {"air_temperature": "degC"}, {"bude": {"lat": 50.8, "lon": -4.5, "elevation": 15.0}}, set_aside=1,
+)  # fmt: skip
+GHCN = Case(
+    "GHCN-Daily", "2024.csv",
+    lines("USW00014819,20240101,TMAX,46,,,W,2400", "USW00014819,20240101,TMIN,-31,,,W,2400",
+          "USW00014819,20240102,TMAX,44,,,W,2400"),
+    ("USW00014819",), {"TMAX": [46, 44], "TMIN": [-31]}, "2024-01-01",
+)  # fmt: skip
+DLY = Case(
+    "GHCN-Daily months", "USW00014819.dly",
+    lines("USW00014819202402TMAX" + "".join(f"{40 + day:5d}  W" for day in range(29)) + "-9999   " * 2,
+          "USW00014819202403TMAX" + "   71  W-9999   " + "   73 I " * 29),
+    ("USW00014819",), {"TMAX": [*range(40, 69), 71, *[73] * 29]}, "2024-02-01",
+)  # fmt: skip
+ABOVE = Case(
+    "stations above", "valley.csv",
+    lines("Station,ALD,BIR,CED", "Latitude,46.1,46.2,46.3", "Longitude,7.1,7.2,7.3", "Date,°C,°C,°C",
+          "2024-03-05 00:00,1.5,,3.5", "2024-03-05 01:00,1.6,2.6,3.6"),
+    ("ALD", "BIR", "CED"), {}, "2024-03-05T00:00", {"value": "°C"},
+    {name: {"lat": lat, "lon": lon} for name, lat, lon in (("ALD", 46.1, 7.1), ("BIR", 46.2, 7.2), ("CED", 46.3, 7.3))},
+)  # fmt: skip
+PROMETHEUS = Case(
+    "Prometheus", "range.json",
+    json.dumps({"status": "success", "data": {"resultType": "matrix", "result": [
+        {"metric": {"__name__": "temperature_celsius", "instance": f"n{k}:9100", "job": "rooms"},
+         "values": [[1709596800 + 60 * i, f"{12 + k + i}.5"] for i in range(3)]} for k in range(2)]}}),
+    ("n0:9100", "n1:9100"), {"temperature_celsius": [12.5, 13.5, 14.5]}, "2024-03-05T00:00",
+)  # fmt: skip
+WEATHERLINK = Case(
+    "WeatherLink v2", "historic.json",
+    json.dumps({"station_id": 96230, "sensors": [
+        {"lsid": 1001, "data": [{"ts": 1709596800, "tz_offset": -18000, "arch_int": 900, "temp_out": 45.1},
+                                {"ts": 1709597700, "tz_offset": -18000, "arch_int": 900, "temp_out": None}]},
+        {"lsid": 1002, "data": [{"ts": 1709596800, "tz_offset": -18000, "arch_int": 900, "temp_in": 70.5}]}]}),
+    ("96230/1001", "96230/1002"), {"temp_out": [45.1, NAN]}, "2024-03-05T00:00",
+)  # fmt: skip
+
 CASES = [one for one in list(globals().values()) if isinstance(one, Case)]
 
 

@@ -103,6 +103,15 @@ def station_file(**changes):
     return data.assign(changes)
 
 
+def test_parquet_whose_page_claims_gigabytes(tmp_path):
+    """One byte of a page's length, found by fuzzing: DuckDB asked for 2 GB for a file of 2 kB."""
+    name, data = binaries.made(10_900_395)
+    path = tmp_path / name
+    path.write_bytes(data)
+    with pytest.raises(fm.InputError, match="damaged"):
+        fm.read(path)
+
+
 def test_netcdf_with_more_dimensions(tmp_path):
     path = tmp_path / "x.nc"
     deep = (("station", "time", "depth"), np.zeros((2, 3, 4)))

@@ -38,6 +38,14 @@ class Ambiguous(StrEnum):
     missing = "missing"
 
 
+class Dates(StrEnum):
+    """The order of day, month and year."""
+
+    dmy = "dmy"
+    mdy = "mdy"
+    ymd = "ymd"
+
+
 class TimeUnit(StrEnum):
     """Of times that are numbers."""
 
@@ -230,6 +238,10 @@ def source(  # noqa: PLR0913 - the options of the reader, keyword-only
         Ambiguous | None,
         _choice("What local times that come twice or never mean", Ambiguous),
     ] = None,
+    dates: Annotated[
+        Dates | None,
+        _choice("Order of day, month and year in dates such as 3/4/2024", Dates),
+    ] = None,
     on_duplicate: Annotated[
         OnDuplicate | None,
         _choice(
@@ -278,6 +290,7 @@ def source(  # noqa: PLR0913 - the options of the reader, keyword-only
         "missing": missing or (),
         "tz": tz,
         "ambiguous": ambiguous and ambiguous.value,
+        "dates": dates and dates.value,
         "on_duplicate": on_duplicate and on_duplicate.value,
         "salvage": salvage,
         "locations": locations,

@@ -150,6 +150,9 @@ def _named(parts: list[str], unit: str) -> tuple[str, str]:
             bare = names.measure(parts[:-count]) or whole
     if not usual and ending:
         family, usual = units.spelt(ending)
+    families = MEASURES[bare].families if bare else ()
+    if family and families and family not in families:
+        bare = ""  # humidity in g/m³ is no share, a battery in % no voltage
     return bare or _of_family(family), usual
 
 

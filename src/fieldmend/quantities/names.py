@@ -101,9 +101,11 @@ WHOLE: Mapping[str, str] = MappingProxyType(
         name: what
         for what, names in {
             "wind direction": "dd dxi dxy dxi3s wd wdir drct wnddir dir winddir mwd dkl010z0",
-            "rain": "rr rr1 rr3 rr6 rr12 rr24 rrr r1 rs rre150z0 pp prcp precip ppt rainfall",
+            "rain": "rr rr1 rr3 rr6 rr12 rr24 rrr r1 rs rre150z0 pp prcp precip p01i p01m ppt "
+            " rainfall",
             "sunshine": "insolh insol sd sdur sre000z0 ssd",
-            "humidity": "u ux un rh rf rhum hum hr feuchte relhum ure200s0 rhavg h2_rh",
+            "humidity": "u ux un rh rf rhum relh hum hr feuchte relhum rf_tu rf_10 ure200s0 "
+            "rhavg h2_rh",
             "cloud cover": "n nbas nh tcc clct cldcvr skyc",
             "radiation": "ray_glo01 glo gsr swdown swin sw_in gre000z0 ghi dni dhi rad rg qg rsds",
             "light": "par lux light licht ppfd uv uvi uva uvb lumi",
@@ -114,11 +116,13 @@ WHOLE: Mapping[str, str] = MappingProxyType(
             "wave height": "wvht swh hs hm0",
             "snow depth": "sss hs_snow snowdepth snow_depth schneehoehe",
             "wave period": "dpd apd tp tm02",
-            "air temperature": "t tx tn ta tair atmp tmpf tmpc t2m tt tl tas tre200s0 td dewp "
+            "air temperature": "t tx tn ta tair atmp tmpf tmpc t2m tt tl tas tre200s0 tt_tu "
+            "tt_10 tm5_10 td_10 td dewp "
             "dwpc dwpf tdew airtemp",
             "water temperature": "wtmp sst twater",
             "temperature": "temp tmp temperature temperatur t_10 t_20 t_50 t_100 ts tsoil tg",
-            "air pressure": "pres pmer slp mslp baro qfe qnh qff prestas0 ppp pressure_msl",
+            "air pressure": "pres pmer slp mslp baro qfe qnh qff p0 pp_10 prestas0 ppp "
+            "pressure_msl",
             "pressure": "p pressure druck",
             "voltage": "v vbat vbatt batt battery voltage volt vcc ubat",
             "soil moisture": "vwc swc sm",
@@ -141,6 +145,7 @@ INSIDE: tuple[tuple[str, str], ...] = (
     (r"(^|_)(seqno|seq|sequence|epoch|packet)($|_)", "sequence number"),
     (r"(^|_)(id|ids|uid|uuid|nr|nummer|serial)$", "identifier"),
     (r"(^|_)(label|class|category|flag|qc|quality|code|status|typ|type|mode|error)$", "label"),
+    (r"(^|_)(flags?|qc|qa|qf|qualifier|validity|verification)($|_)|^qn(_\d+)?$", "label"),
     (r"(^|_)is_|^(in|out)door$|_(ok|valid|alarm|on|off)$", "label"),
     (r"wind.*(dir|richt|aspect|deg$)|(dir|direcc?ion|richtung).*(wind|vent|viento|vento|gust|boe)|"
      r"windr(i|$)|vindretning|vane$", "wind direction"),

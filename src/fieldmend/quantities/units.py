@@ -25,14 +25,14 @@ SPELLINGS: Mapping[str, Mapping[str, str]] = MappingProxyType(
             "bar": "bar",
         },
         "speed": {
-            "m/s": "ms mps m/s m_s ms-1 m_s-1 ms1 meter_per_second",
+            "m/s": "ms mps m/s m_s ms-1 m_s-1 ms1 meter_per_second meters/second",
             "kt": "kt kts kn knot knots",
             "km/h": "kmh kph km/h km_h",
             "mph": "mph mi/h",
         },
         "angle": {"°": "deg degree degrees ° grad degt", "rad": "rad radian radians"},
         "share": {
-            "%": "% pct percent prozent procent pourcent rh_pct perc %rh",
+            "%": "% pct percent prozent procent pourcent rh_pct perc %rh %rf %hr",
             "1": "1 fraction frac",
         },
         "length": {
@@ -48,8 +48,9 @@ SPELLINGS: Mapping[str, Mapping[str, str]] = MappingProxyType(
         "concentration": {
             "µg/m³": "µg/m3 ug/m3 ugm3 ug_m3 µgm3 μg/m3 μgm3 mcg_m3",
             "mg/m³": "mg/m3 mgm3 mg_m3",
-            "ppm": "ppm",
-            "ppb": "ppb",
+            "g/m³": "g/m3 gm3 g_m3",
+            "ppm": "ppm parts_per_million",
+            "ppb": "ppb parts_per_billion",
             "mg/l": "mg/l mgl mg_l",
         },
         "light": {
@@ -80,6 +81,7 @@ FAMILY: Mapping[str, tuple[str, str]] = MappingProxyType(
 # "sensor_c", "model_s" are no metres, degrees or seconds.
 SHORT = 1
 ONCE = re.compile(r"[\s.^*·]+")
+SIGNS = str.maketrans({"²": "2", "³": "3", "℃": "°C", "℉": "°F", "º": "°"})
 
 
 def spelt(unit: str) -> tuple[str, str]:
@@ -90,7 +92,7 @@ def spelt(unit: str) -> tuple[str, str]:
     >>> spelt("degC"), spelt("W m^2"), spelt("furlong")
     (('temperature', '°C'), ('irradiance', 'W/m²'), ('', 'furlong'))
     """
-    bare = unit.strip().replace("²", "2").replace("³", "3")
+    bare = unit.strip().translate(SIGNS)
     key = bare.casefold()
     for one in (key, ONCE.sub("", key), ONCE.sub("_", key)):
         if one in FAMILY:
@@ -112,6 +114,8 @@ def at_the_end(words: list[str], families: tuple[str, ...]) -> tuple[str, int]:
     >>> at_the_end(["model", "s"], ())
     ('', 0)
     """
+    if words[-1:] == ["1"]:  # "humidity_set_1" is no share
+        return "", 0
     for count in (3, 2, 1):
         if len(words) <= count:
             continue

@@ -12,6 +12,7 @@ from fieldmend.records.steps import Steps
 from fieldmend.records.table import duplicates, parts, zones
 from fieldmend.records.table.abbreviations import parted
 from fieldmend.records.table.columns import Wanted
+from fieldmend.records.table.dates import ORDERS
 from fieldmend.records.table.planning import words_for_missing
 from fieldmend.records.table.session import Session, is_small, raise_readable
 from fieldmend.text import shown
@@ -30,6 +31,7 @@ def read(  # noqa: PLR0913 - the options of the reader, keyword-only
     missing: Sequence[float | str] | Mapping[str, Sequence[float | str]] = (),
     tz: str | None = None,
     ambiguous: str | None = None,
+    dates: str | None = None,
     on_duplicate: str | None = None,
     salvage: bool = False,
     locations: Any = None,
@@ -61,6 +63,9 @@ def read(  # noqa: PLR0913 - the options of the reader, keyword-only
         and it is said. "BST=+01:00" says what an abbreviation means that means several zones.
     ambiguous : {"earlier", "later", "missing"}, optional
         For local times that come twice or never; an error by default.
+    dates : {"dmy", "mdy", "ymd"}, optional
+        The order of day, month and year in dates such as 3/4/2024, where neither the column's name
+        nor the course of the stamps tells it.
     on_duplicate : {"mean", "first", "last", "error"}, optional
         For rows of one node and time that differ; the mean by default. Where most rows are such,
         the node's column may be another: then it must be said, or `node` be named.
@@ -115,6 +120,8 @@ def read(  # noqa: PLR0913 - the options of the reader, keyword-only
         raise InputError("time= names no column")
     if ambiguous not in AMBIGUOUS:
         raise InputError(f"ambiguous={shown(ambiguous)!r}", hint="earlier, later or missing")
+    if dates not in (None, *ORDERS):
+        raise InputError(f"dates={shown(dates)!r}", hint=", ".join(ORDERS))
     if on_duplicate not in (None, *duplicates.ON_DUPLICATE):
         raise InputError(
             f"on_duplicate={shown(on_duplicate)!r}", hint=", ".join(duplicates.ON_DUPLICATE)
@@ -131,6 +138,7 @@ def read(  # noqa: PLR0913 - the options of the reader, keyword-only
         where=where,
         columns=columns,
         count=parts.counted(time_unit, origin),
+        dates=dates or "",
         edges=(zones.edge(start, zone, "start"), zones.edge(end, zone, "end")),
     )
     session = Session.open(small=is_small(source))

@@ -30,7 +30,7 @@ from fieldmend.records.table.ledger import Ledger
 from fieldmend.records.table.places import given_places, read_places, row_places
 from fieldmend.records.table.planning import Missing, apart, plans_of, roles_of, unknown
 from fieldmend.records.table.session import Session
-from fieldmend.records.table.shapes import LONG, MATRIX
+from fieldmend.records.table.shapes import LONG, MATRIX, Crossed, Shape, merged
 from fieldmend.records.vocabulary import listing
 from fieldmend.text import shown
 
@@ -52,6 +52,7 @@ class Steps:
     where: str | None = None
     columns: Sequence[str] | None = None
     count: parts.Count | None = None
+    dates: str = ""
     edges: tuple[int | None, int | None] = (None, None)
     notes: list[str] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
@@ -70,7 +71,8 @@ class Steps:
         )
         roles = [roles for _, roles in sources]
         keys = sorted({key for one in roles for key in one.places})
-        loading.create(con, len(names), keys, roles[0].shape)
+        shape = merged([one.shape for one in roles], names)
+        loading.create(con, len(names), keys, shape)
         if self.tz is not None:
             _zone_table(con, self.tz, self.ambiguous)
         ledger = Ledger(con, plans)
@@ -80,7 +82,7 @@ class Steps:
             raise InputError("no records in it: a header only", file=plans[0].stage.name)
         if locations is not None:
             places |= given_places(locations, con, session.work)
-        return self._records(ledger, names, roles, places)
+        return self._records(ledger, names, roles, places, shape)
 
     def _sorted_out(
         self, con: "duckdb.DuckDBPyConnection", found: list[Stage]
@@ -99,6 +101,7 @@ class Steps:
             if self.columns is not None and stage.text is None:
                 _renamed(stage, self.columns)
             asking.ask(stage, self.query, self.where, con)
+            stage.dates = self.dates
             roles = roles_of(stage, self.wanted, con, self.count)
             sources.append((stage, roles))
             self.notes += stage.notes
@@ -114,9 +117,9 @@ class Steps:
         names: list[str],
         roles: list[Roles],
         places: dict[str, dict[str, float]],
+        shape: Shape,
     ) -> Records:
         con, plans = ledger.con, ledger.plans
-        shape = roles[0].shape
         refusals.refuse_doubtful(ledger, self.tz, self.ambiguous)
         zones.refuse_several(con, ledger.where)
         self.notes += zones.check_zones(con, ledger.bases, self.tz, ledger.where)
@@ -164,7 +167,11 @@ class Steps:
             warnings=tuple(self.warnings),
             suspects=tuple(
                 missing_codes.find(
-                    con, names, conditions, long=shape is LONG, matrix=shape is MATRIX
+                    con,
+                    names,
+                    names if isinstance(shape, Crossed) else conditions,
+                    long=shape is LONG,
+                    matrix=shape is MATRIX,
                 )
             ),
             cells=cells,
@@ -194,8 +201,10 @@ def _passed_over(sources: list[tuple[Stage, Roles]]) -> list[str]:
     """Columns that hold no readings; once for files that are alike."""
     names: dict[str, list[str]] = {}
     for stage, roles in sources:
-        if roles.passed_over:
-            names.setdefault(listing(roles.passed_over), []).append(stage.name)
+        over = [name.removeprefix("-") for name in roles.passed_over]
+        over = [name for name in over if not name.isdigit()]  # columns that had no name
+        if over:
+            names.setdefault(listing(over), []).append(stage.name)
     return [
         f"{shown(files[0])}{f' and {len(files) - 1:,} more' * (len(files) > 1)}: "
         f"columns passed over: {columns}"

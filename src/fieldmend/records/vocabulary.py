@@ -1,22 +1,28 @@
 """The words that the reader knows: names of columns, and words for "no reading"."""
 
+import re
 from collections.abc import Sequence
 
 from fieldmend.text import shown
 
 NODE = (
-    "node_id node station station_id device device_id deveui sensor_id moteid mote platform host "
-    "entity_id thing"
+    "node_id node station station_id device device_id box_id deveui sensor_id moteid mote "
+    "platform host entity_id thing platform_code platform_number stations_id stn"
 ).split()
 TIME = (
     "timestamp time ts datetime date _time phenomenontime resulttime last_changed obs_time "
-    "created_at received_at measured_at observed_at date_time timestamp_utc time_utc"
+    "created_at received_at measured_at observed_at date_time timestamp_utc time_utc timestamps "
+    "zeitstempel zeitpunkt datum_zeit datum_uhrzeit horodatage date_heure fecha_hora datum fecha"
 ).split()
+ZONE = frozenset("tz tz_cd timezone time_zone tzname zone utc_offset zeitzone".split())
 PLACE = {
     "lat": "lat", "latitude": "lat", "lon": "lon", "lng": "lon", "longitude": "lon",
-    "alt": "elevation", "elevation": "elevation", "depth": "depth", "x": "x", "y": "y", "z": "z",
+    "alt": "elevation", "altitude": "elevation", "elevation": "elevation",
+    "depth": "depth", "x": "x", "y": "y", "z": "z",
 }  # fmt: skip
-VARIABLE = "variable parameter condition metric _field field quantity observed_property".split()
+VARIABLE = (
+    "variable parameter condition metric _field field quantity observed_property phenomenon"
+).split()
 VALUE = "value _value state reading result".split()
 UNIT = "unit units unit_of_measurement uom".split()
 # Counters and bookkeeping of loggers and exports: numbers, but no physical condition.
@@ -33,7 +39,7 @@ CONDITIONS = frozenset(
 # Parts of names that speak for a node, where the column behaves like one.
 NODE_HINTS = frozenset(
     "id node nodes sensor sensors mote site location loc place room station sta device dev logger "
-    "probe serial sn mac address addr name plot tree well buoy point unitid tag channel nodeid "
+    "probe serial sn stn mac address addr name plot tree well buoy point unitid tag channel nodeid "
     "moteid stationid sensorid deviceid siteid numersta numer eui imei wmo icao usaf thing asset "
     "machine gauge mast tower ort standort messstelle knoten geraet estacion capteur".split()
 )
@@ -42,14 +48,23 @@ NO_NODE = frozenset(
     "type kind status state flag flags quality qc unit units message msg payload port comment "
     "remark note mode version firmware date time".split()
 )
+# Words in names of columns that judge the column beside them.
+FLAGS = frozenset("flag flags qc qa qf quality qualifier flagged validity qcode".split())
 CALENDAR = frozenset(
     "year month day hour minute second week weekday dayofyear doy dow julian yday jday yr mo dy hr "
     "mn min sec quarter season".split()
 )
+DAY_OF_YEAR = frozenset("doy jday jul julian julian_day yday dayofyear day_of_year".split())
 KNOWN = frozenset([*NODE, *TIME, *PLACE, *VARIABLE, *VALUE, *UNIT])
 MISSING = frozenset(["", "nan", "na", "n/a", "null", "none", "-", "unavailable", "unknown", "mm"])
 MAX_COLUMNS = 2000
+HUMP = re.compile(r"(?<=[a-z])(?=[A-Z])")
 FEW = 12  # names of columns in one sentence
+
+
+def words_of(name: str) -> list[str]:
+    """The words of a name, small: stationId, station_id and "Station ID" alike."""
+    return [w for w in re.split(r"[^a-z]+", HUMP.sub("_", name).casefold()) if w]
 
 
 def listing(names: Sequence[str]) -> str:

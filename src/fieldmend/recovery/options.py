@@ -55,6 +55,7 @@ class Reading(TypedDict, total=False):
     missing: Sequence[float | str] | Mapping[str, Sequence[float | str]]
     tz: str | None
     ambiguous: str | None
+    dates: str | None
     on_duplicate: str | None
     salvage: bool
     locations: Any

@@ -3,22 +3,23 @@
 DuckDB's own sniffer was seen to lose rows of ragged files without an error, so it is never asked.
 """
 
-import csv
 import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from fieldmend.errors import InputError
+from fieldmend.records.sources import heads
+from fieldmend.records.sources.cutting import BLANKS, NUMBER, STAMP, split
+from fieldmend.records.vocabulary import NODE, TIME
 
-BLANKS = "blanks"  # any run of blanks is one delimiter
 DELIMITERS = (",", ";", "\t", "|", " ", BLANKS)
 WORDS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "bar", " ": "blank", BLANKS: "blanks"}
 LOOKED_AT = 200  # lines that decide
-TITLES = 30  # lines that may stand above the header
+TITLES = 60  # lines that may stand above the header
+OWN = frozenset([*NODE, *TIME])  # names that stand in a header and nowhere else
+FITTING = 0.5  # share of lines that have as many cells as the header
 
-NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
-STAMP = re.compile(r"\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}\b")
 COMMA_NUMBER = re.compile(r"[+-]?\d*,\d+([eE][+-]?\d+)?")
 
 
@@ -33,6 +34,8 @@ class Dialect:
     decimal: str = "."
     above: int = 0
     """Lines above the header that are neither comments nor blank."""
+    units: tuple[tuple[str, str], ...] = ()
+    """Names with the units that a row under the header has for them."""
 
     @property
     def words(self) -> str:
@@ -40,15 +43,6 @@ class Dialect:
         mark = ", decimal comma" if self.decimal == "," else ""
         over = f", {self.above} lines above the header passed over" if self.above else ""
         return f"{WORDS[self.delimiter]}-separated{mark}, {len(self.header)} columns{over}"
-
-
-def split(line: str, delimiter: str) -> list[str]:
-    """The cells of one line."""
-    if delimiter == BLANKS:
-        return line.split()
-    if '"' not in line:
-        return line.split(delimiter)
-    return next(csv.reader([line], delimiter=delimiter), [])
 
 
 def decide(lines: Sequence[str], *, known: frozenset[str], file: str) -> Dialect:
@@ -70,22 +64,77 @@ def decide(lines: Sequence[str], *, known: frozenset[str], file: str) -> Dialect
         raise InputError("no records in it", file=file)
     if re.fullmatch(r"\ufeff?sep=.", body[0][1].strip("\r\n")):  # Excel's word to itself
         body = body[1:] or body
-    above = len(body)
-    body = _from_header(body, known)
-    above -= len(body)
-    first, head = body[0]
-    delimiter = max(DELIMITERS, key=lambda d: _score(d, [line for _, line in body], known))
-    rows = [split(line, delimiter) for _, line in body[1:]]
+    start, delimiter = _start(body, known)
+    first, head = body[start]
+    rows = [split(line, delimiter) for _, line in body[start + 1 :]]
     header = _with_index(tuple(cell.strip().lstrip("﻿") for cell in split(head, delimiter)), rows)
     if not _is_header(header, known):
-        raise InputError(
-            f"the first line is no header: {head.strip()[:60]!r}",
-            file=file,
-            line=first + 1,
-            hint="Put a line with column names on top, or name them with columns= "
-            "(--columns node,time,temperature)",
-        )
-    return Dialect(delimiter, header, first + 1, decimal_mark(rows, delimiter), above)
+        commented = _commented(numbered, first, len(header), delimiter)
+        if commented is None:
+            raise InputError(
+                f"the first line is no header: {head.strip()[:60]!r}",
+                file=file,
+                line=first + 1,
+                hint="Put a line with column names on top, or name them with columns= "
+                "(--columns node,time,temperature)",
+            )
+        rows = [split(head, delimiter), *rows]
+        return Dialect(delimiter, commented, first, decimal_mark(rows, delimiter))
+    found = heads.stacked(body, start, delimiter)
+    return Dialect(
+        delimiter,
+        found.names if found.rows > 1 else heads.flags_named(header),
+        body[start + found.below][0] + 1,
+        decimal_mark(rows, delimiter),
+        start - found.above,
+        found.units,
+    )
+
+
+def _start(body: list[tuple[int, str]], known: frozenset[str]) -> tuple[int, str]:
+    """Which line is the header, and what delimits: by names, or by what most lines have."""
+    named = body[_header_by_name(body, known) :]
+    start = len(body) - len(named)
+    lines = [line for _, line in named]
+    delimiter = max(DELIMITERS, key=lambda d: _score(d, lines, known))
+    marks = DELIMITERS[:4]
+    if named_in(lines[0], delimiter, OWN):
+        return start, delimiter
+    if _agreement(delimiter, lines) >= FITTING:
+        if delimiter in marks or named_in(lines[0], delimiter, known):
+            return start, delimiter
+        marks = (";", "\t", "|")  # blanks inside stamps agree too; a comma may be decimal
+    whole = [line for _, line in body]
+    found = [(at, mark) for mark in marks if (at := _block(whole, mark)) is not None]
+    # The widest block of lines that agree; titles above it are passed over.
+    return max(found, key=lambda one: len(split(whole[one[0]], one[1])), default=(start, delimiter))
+
+
+def _block(lines: list[str], delimiter: str) -> int | None:
+    """The first of the lines that agree in their width down to the end; None if they do not."""
+    widths = [len(split(line, delimiter)) for line in lines]
+    usual, count = Counter(widths[len(widths) // 2 :]).most_common(1)[0]
+    if usual < 2 or count < FITTING * (len(widths) - len(widths) // 2):
+        return None
+    at = widths.index(usual)
+    agree = sum(width == usual for width in widths[at:])
+    return at if agree >= FITTING * (len(widths) - at) and at < TITLES else None
+
+
+def _agreement(delimiter: str, lines: list[str]) -> float:
+    """The share of lines that have as many cells as the first."""
+    widths = [len(split(line, delimiter)) for line in lines]
+    return sum(width == widths[0] for width in widths[1:]) / max(1, len(widths) - 1)
+
+
+def _commented(
+    numbered: Sequence[tuple[int, str]], first: int, width: int, delimiter: str
+) -> tuple[str, ...] | None:
+    """The names in the last comment above the records, as KNMI writes them; None if it has none."""
+    above = [line for i, line in numbered if i < first and line.lstrip().startswith("#")]
+    cells = [cell.strip() for cell in split(above[-1].lstrip("# "), delimiter)] if above else []
+    sound = len(cells) == width and all(cells) and not any(map(NUMBER.fullmatch, cells))
+    return tuple(cells) if sound else None
 
 
 def headerless(
@@ -104,6 +153,9 @@ def headerless(
         raise InputError("no records in it", file=file)
     picked = _picked(body[0][1], names)
     names = picked or names
+    if names[-1].strip() in ("...", "…"):  # the rest is of no use
+        width = max(len(split(body[0][1], mark)) for mark in DELIMITERS[:4])
+        names = [*names[:-1], *["-"] * (width - len(names) + 1)]
 
     def fitting(mark: str) -> int:
         return sum(len(split(line, mark)) == len(names) for _, line in body)
@@ -114,7 +166,7 @@ def headerless(
         raise InputError(
             f"columns= names {len(names)} columns, the lines have {widths.most_common(1)[0][0]}",
             file=file,
-            hint="Name all of them; - for one that is of no use",
+            hint="Name all of them; - for one that is of no use, ... for all that follow",
         )
     rows = [split(line, delimiter) for _, line in body]
     cells = [cell.strip().casefold() for cell in rows[0]]
@@ -148,13 +200,13 @@ def chosen(header: Sequence[str], names: Sequence[str]) -> list[str] | None:
     return [name if name in wanted else "-" for name in header]
 
 
-def _from_header(body: list[tuple[int, str]], known: frozenset[str]) -> list[tuple[int, str]]:
-    """The lines from the header on: titles above a line with two known names are passed over."""
+def _header_by_name(body: list[tuple[int, str]], known: frozenset[str]) -> int:
+    """The first line with two known names, the first of all with one; else the first."""
     for at, (_, line) in enumerate(body[:TITLES]):
         cells = re.split(r"[,;\t| ]+", line.replace('"', "").lstrip("\ufeff").casefold())
         if len(known & set(cells)) >= (2 if at else 1):
-            return body[at:]
-    return body
+            return at
+    return 0
 
 
 def decimal_mark(rows: Sequence[Sequence[str]], delimiter: str) -> str:
@@ -169,13 +221,23 @@ def decimal_mark(rows: Sequence[Sequence[str]], delimiter: str) -> str:
 
 def _score(delimiter: str, lines: list[str], known: frozenset[str]) -> tuple[float, ...]:
     widths = [len(split(line, delimiter)) for line in lines]
-    header = [cell.strip().lstrip("﻿").casefold() for cell in split(lines[0], delimiter)]
-    named = sum(cell in known for cell in header)
+    named = named_in(lines[0], delimiter, known)
     if widths[0] < 2:
         return (0.0, 0.0, 0.0, 0.0)
     agree = Counter(widths)[widths[0]] / len(widths)
-    # Names that are known weigh most; then how many lines have the header's width; then width.
+    # Names that are known weigh most, if some lines have the header's width; then how many have;
+    # then width. "Timestamp every 15 min,Temperature" is no row of words.
+    fits = _agreement(delimiter, lines) > 0 or len(lines) == 1
+    named = named if fits else 0
     return (float(named), agree, float(widths[0]), -float(DELIMITERS.index(delimiter)))
+
+
+def named_in(line: str, delimiter: str, known: frozenset[str]) -> int:
+    """How many cells of a line are known names."""
+    cells = [cell.strip().lstrip("\ufeff").casefold() for cell in split(line, delimiter)]
+    if delimiter in (" ", BLANKS) and any(re.search(r"[,;\t|]", cell) for cell in cells):
+        return 0  # "Time UTC,t,rh" has other delimiters
+    return sum(re.sub(r"\s*[\[(].*", "", cell) in known for cell in cells)
 
 
 def _with_index(header: tuple[str, ...], rows: Sequence[Sequence[str]]) -> tuple[str, ...]:

@@ -23,7 +23,9 @@ class Layout:
     """How the time is written, one of `clock.FORMATS`, where the stamps alone do not tell."""
     offset: int | None = None
     """Minutes that the times are ahead of UTC, where the layout says so."""
-    node_column: str | None = None
+    node_column: str | tuple[str, ...] | None = None
+    variable: str | None = None
+    value: str | None = None
     words: frozenset[str] = frozenset()
     """Words that stand for no reading."""
     places: dict[str, dict[str, float]] = field(default_factory=dict)

@@ -4,8 +4,9 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
-from fieldmend.records.sources import influx, loggers
-from fieldmend.records.sources.dialect import BLANKS, Dialect, decimal_mark, split
+from fieldmend.records.sources import influx, loggers, services
+from fieldmend.records.sources.cutting import BLANKS, split
+from fieldmend.records.sources.dialect import Dialect, decimal_mark
 from fieldmend.records.sources.layout import Layout
 from fieldmend.records.sources.text import Text
 from fieldmend.records.vocabulary import TIME
@@ -104,12 +105,21 @@ LAYOUTS = (
     ("IntelLab", _intellab),
     ("positions", _mote_places),
     ("ERDDAP", _erddap),
+    ("CO-OPS", services.coops),
     ("HOBO", loggers.hobo),
     ("Davis WeatherLink", loggers.davis),
     ("Météo-France", loggers.meteo_france),
     ("ThingSpeak", loggers.thingspeak),
     ("Netatmo", loggers.netatmo),
     ("TAO", loggers.tao),
+    ("DWD", services.dwd),
+    ("IEM ASOS", services.asos),
+    ("ISD-Lite", services.isd_lite),
+    ("EPA AQS", services.aqs),
+    ("BADC-CSV", services.badc),
+    ("GHCN-Daily", services.ghcn),
+    ("GHCN-Daily months", services.ghcn_months),
+    ("stations above", services.stations_above),
     ("InfluxDB line protocol", influx.line_protocol),
 )
 """What a layout is called, and the rule that knows it. The first that does has it."""

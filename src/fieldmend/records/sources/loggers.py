@@ -4,7 +4,8 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
-from fieldmend.records.sources.dialect import BLANKS, Dialect, decimal_mark, split
+from fieldmend.records.sources.cutting import BLANKS, split
+from fieldmend.records.sources.dialect import Dialect, decimal_mark
 from fieldmend.records.sources.layout import Layout, stem
 from fieldmend.records.sources.text import Text
 
@@ -126,7 +127,7 @@ def meteo_france(text: Text, body: Sequence[str], work: Path) -> Layout | None:
     if cells[0] != "NUM_POSTE" or not {"AAAAMMJJHH", "AAAAMMJJ"} & set(cells):
         return None
     quality = {f"Q{cell}" for cell in cells}
-    header = tuple(f"-{i}" if cell in quality else cell for i, cell in enumerate(cells))
+    header = tuple(f"-{cell}" if cell in quality else cell for cell in cells)
     hourly = "AAAAMMJJHH" in cells
     place = {"LAT": "lat", "LON": "lon", "ALTI": "elevation"}
     return Layout(

@@ -11,6 +11,8 @@ from fieldmend.text import shown
 if TYPE_CHECKING:
     import duckdb
 
+SMALL = 1 << 20  # bytes; a thousand times as much fits into the least memory that DuckDB has here
+
 
 def stage(path: Path, name: str, con: "duckdb.DuckDBPyConnection", work: Path) -> Stage:
     """A Parquet file as a stage."""
@@ -36,7 +38,21 @@ def stage(path: Path, name: str, con: "duckdb.DuckDBPyConnection", work: Path) -
         for i, (n, kind) in enumerate(zip(names, kinds, strict=True))
     )
     relation = f"(SELECT {picked} FROM {source})"
-    return describe(Stage(name, names, relation, params, words="Parquet"), con)
+    try:
+        return describe(Stage(name, names, relation, params, words="Parquet"), con)
+    except duckdb.OutOfMemoryException as error:
+        refuse_claim(path.stat().st_size, name, error)
+        raise
+
+
+def refuse_claim(size: int, name: str, error: Exception) -> None:
+    """Refuse a small file that wants more memory than it can be about: one of its lengths is wrong."""
+    if size <= SMALL:
+        raise InputError(
+            f"the Parquet file is damaged ({shown(_first_line(error))})",
+            file=name,
+            hint="Fetch it again",
+        ) from error
 
 
 def _first_line(error: Exception) -> str:

@@ -214,6 +214,30 @@ def _observation(observation: Any, stream: Any) -> Row:
     }
 
 
+def _prometheus(found: Any) -> Iterator[Row]:
+    """A query over a range: series with labels, and their pairs of time and value."""
+    for series in found["data"]["result"]:
+        labels = dict(at(series, "metric") or {})
+        name = labels.pop("__name__", "value")
+        labels.pop("job", None)
+        node = "/".join(str(label) for label in labels.values()) or name
+        for pair in at(series, "values") or []:
+            yield {"node": node, "time": at(pair, 0), "variable": name, "value": at(pair, 1)}
+
+
+def _weatherlink(found: Any) -> Iterator[Row]:
+    """Davis WeatherLink v2: a station's sensors, each with its records."""
+    over = {"ts", "tz_offset", "arch_int", "rev_type", "wind_run"}
+    for sensor in found["sensors"]:
+        for record in at(sensor, "data") or []:
+            row = numbers(record)
+            yield {
+                "node": f"{found.get('station_id', 'station')}/{at(sensor, 'lsid')}",
+                "time": row.get("ts"),
+                **{name: value for name, value in row.items() if name not in over},
+            }
+
+
 def _is_history(found: Any) -> bool:
     return isinstance(at(found, 0, 0), Mapping) and "state" in found[0][0]
 
@@ -256,4 +280,8 @@ PLATFORMS = (
         at(m, "channel"), Mapping), _thingspeak),
     Platform("SensorThings", _is_sensor_things, _sensor_things),
     Platform("Home Assistant", _is_history, _home_assistant),
+    Platform("Prometheus", lambda m: at(m, "data", "resultType") == "matrix" and isinstance(
+        at(m, "data", "result"), list), _prometheus),
+    Platform("WeatherLink v2", lambda m: isinstance(at(m, "sensors", 0, "data"), list),
+             _weatherlink),
 )  # fmt: skip

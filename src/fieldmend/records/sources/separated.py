@@ -3,7 +3,8 @@
 from pathlib import Path
 
 from fieldmend.records.sources import text
-from fieldmend.records.sources.dialect import BLANKS, Dialect
+from fieldmend.records.sources.cutting import BLANKS
+from fieldmend.records.sources.dialect import Dialect
 from fieldmend.records.sources.layout import Layout
 from fieldmend.records.sources.stage import SAMPLED, Stage, literal
 from fieldmend.records.sources.text import Text
@@ -27,6 +28,7 @@ def stage(found: Text, dialect: Dialect, layout: Layout | None, work: Path) -> S
         skip=dialect.skip,
         rejects=found.rejects,
         warnings=found.warnings,
+        units=dict(dialect.units),
     )
     lines = text.head_lines(found.path, "utf-8")[dialect.skip :]
     mark = " " if dialect.delimiter == BLANKS else dialect.delimiter

@@ -48,6 +48,16 @@ class Stage:
     notes: list[str] = field(default_factory=list)
     units: dict[str, str] = field(default_factory=dict)
     places: dict[str, dict[str, float]] = field(default_factory=dict)
+    dates: str = ""
+    """The order of day, month and year, where the time's column says it."""
+    offset: int | None = None
+    """Minutes that the times are ahead of UTC, where the time's column says so."""
+    suffixes: dict[int, str] = field(default_factory=dict)
+    """Column → the unit that stands behind each of its numbers."""
+    grouped: set[int] = field(default_factory=set)
+    """Columns whose numbers are written in groups of thousands."""
+    season: str = ""
+    """The zone that it names instead, if that is no one offset: EST/EDT."""
     json: bool = False
     """Lines that are no object have `broken` set."""
     asked: bool = False

@@ -22,7 +22,7 @@ from types import ModuleType
 from typing import IO
 
 from fieldmend.errors import InputError
-from fieldmend.records.sources.dialect import BLANKS, split
+from fieldmend.records.sources.cutting import BLANKS, split
 from fieldmend.records.watching import tell
 from fieldmend.text import shown
 

@@ -58,6 +58,18 @@ def minutes(offset: str) -> int | None:
     return (60 * int(found[2]) + int(found[3] or 0)) * (-1 if found[1] == "-" else 1)
 
 
+def is_zone(text: str) -> bool:
+    """Whether a cell is an abbreviation of a zone, an offset, or a name such as Europe/Berlin.
+
+    Examples
+    --------
+    >>> is_zone("EST"), is_zone("+05:30"), is_zone("EUROPE/BERLIN"), is_zone("N")
+    (True, True, True, False)
+    """
+    known = text in OFFSETS or text in SEVERAL or minutes(text) is not None
+    return known or bool(re.fullmatch(r"[A-Z_]+/[A-Z_/]+", text))
+
+
 def parted(tz: str | None) -> tuple[str | None, dict[str, str]]:
     """What tz= says: the zone of stamps that carry none, and the meaning of abbreviations.
 

@@ -13,7 +13,7 @@ from types import MappingProxyType
 from zoneinfo import ZoneInfo
 
 from fieldmend.errors import InputError
-from fieldmend.records.table import abbreviations, months
+from fieldmend.records.table import abbreviations, dates, months
 from fieldmend.text import shown
 
 DAY = 86_400_000_000
@@ -28,13 +28,16 @@ DOTS = re.compile(r"\d{1,2}\.\d{1,2}\.\d{4}\b.*")
 SLASHES = re.compile(r"(\d{1,2})[/-](\d{1,2})[/-]\d{4}\b.*")
 # 20240131, 202401311200, 20240131120000: as epochs they would lie in 1970, 1976 and 2611.
 COMPACT = re.compile(r"(19|20)\d\d(0[1-9]|1[0-2])(0[1-9]|[12]\d|3[01])(\d{4}|\d{6})?")
+# 2024013112: as an epoch it would lie in 2034.
+HOURS = re.compile(r"(19|20)\d\d(0[1-9]|1[0-2])(0[1-9]|[12]\d|3[01])([01]\d|2[0-4])")
 TWELVE = re.compile(
     r"\d{4}[-/]\d{1,2}[-/]\d{1,2}[T ]+\d{1,2}:\d\d(:\d\d)?\s*[ap]\.?m\.?( .*)?", re.IGNORECASE
 )
-SHORT = re.compile(r"\d{1,2}[-/.]\d{1,2}[-/.]\d{2}\b(?!\d).*")
+SHORT = re.compile(r"(\d{1,2})[-/.](\d{1,2})[-/.]\d{2}\b(?!\d).*")
 
-KINDS = {"basic": BASIC, "compact": COMPACT, "epoch": EPOCH, "dots": DOTS, **months.ORDERS,
-         "twelve hours": TWELVE, "iso": ISO, "short": SHORT}  # fmt: skip
+KINDS = {"basic": BASIC, "compact": COMPACT, "compact hours": HOURS, "epoch": EPOCH,
+         "dots": DOTS, **months.ORDERS, "twelve hours": TWELVE,
+         "iso": ISO, "short": SHORT}  # fmt: skip
 
 _HOURS = ("", " %H:%M", " %H:%M:%S", " %H:%M:%S.%f", " %I:%M %p", " %I:%M:%S %p")
 FORMATS = {
@@ -45,17 +48,31 @@ FORMATS = {
         d + hours for d in ("%Y-%m-%d", "%Y/%m/%d") for hours in (" %I:%M %p", " %I:%M:%S %p")
     ),
     "dots": tuple("%d.%m.%Y" + hours for hours in _HOURS),
-    "month first, short": tuple("%m/%d/%y" + hours for hours in _HOURS),
-    "day first, short": tuple(d + hours for d in ("%d/%m/%y", "%d.%m.%y") for hours in _HOURS),
+    **{
+        f"{words}, short": tuple(mark.join(date) + hours for mark in "/.-" for hours in _HOURS)
+        for words, date in (
+            ("day first", ("%d", "%m", "%y")),
+            ("month first", ("%m", "%d", "%y")),
+            ("year first", ("%y", "%m", "%d")),
+        )
+    },
     "compact hours": ("%Y%m%d%H",),
     "compact and time": ("%Y%m%d %H%M", "%Y%m%d %H%M%S"),
     "day first": tuple(d + hours for d in ("%d/%m/%Y", "%d-%m-%Y") for hours in _HOURS),
     "month first": tuple(d + hours for d in ("%m/%d/%Y", "%m-%d-%Y") for hours in _HOURS),
 }
 
+WHICH_ORDER = (
+    "Say which comes first with dates='dmy' (--dates dmy: day, month, year) or 'mdy'; 'ymd' for "
+    "24-01-31"
+)
 
-def kind_of(cells: Sequence[str], file: str) -> str:
-    """How the stamps are written: `iso`, `epoch`, or one of FORMATS; the majority says."""
+
+def kind_of(cells: Sequence[str], file: str, order: str = "") -> str:
+    """How the stamps are written: `iso`, `epoch`, or one of FORMATS; the majority says.
+
+    `order`: of day, month and year, as the user or the header says it.
+    """
     votes: Counter[str] = Counter()
     first = second = 0
     for cell in cells:
@@ -68,21 +85,24 @@ def kind_of(cells: Sequence[str], file: str) -> str:
         votes[next((kind for kind, rule in KINDS.items() if rule.fullmatch(text)), "")] += 1
     del votes[""]
     kind = votes.most_common(1)[0][0] if votes else "iso"
-    if kind == "short":
-        raise InputError(
-            f"the year has two digits in {shown(cells[0])!r}",
-            file=file,
-            hint="Write dates as 2024-01-31",
-        )
-    if kind != "slashes":
+    if kind not in ("slashes", "short"):
         return kind
-    if (first > 12) == (second > 12):
+    order = order or dates.order_of(cells)
+    if kind == "short":
+        if not order:
+            raise InputError(
+                f"the year has two digits in {shown(cells[0])!r}", file=file, hint=WHICH_ORDER
+            )
+        return f"{dates.ORDERS[order]}, short"
+    if (first > 12) != (second > 12):
+        return "day first" if first > 12 else "month first"
+    if order not in ("dmy", "mdy"):
         raise InputError(
             f"day and month cannot be told apart in {shown(cells[0])!r}",
             file=file,
-            hint="Write dates as 2024-01-31",
+            hint=WHICH_ORDER,
         )
-    return "day first" if first > 12 else "month first"
+    return dates.ORDERS[order]
 
 
 def text_sql(

@@ -7,17 +7,25 @@ from dataclasses import dataclass, field, replace
 from itertools import pairwise
 
 from fieldmend.errors import InputError
-from fieldmend.records.sources.dialect import COMMA_NUMBER, NUMBER
+from fieldmend.quantities import names as quantities
+from fieldmend.quantities.kinds import Kind
+from fieldmend.quantities.units import spelt
+from fieldmend.records.sources.cutting import NUMBER
+from fieldmend.records.sources.dialect import COMMA_NUMBER
 from fieldmend.records.table import parts
-from fieldmend.records.table.shapes import LONG, MATRIX, RECORDS, Shape
+from fieldmend.records.table.shapes import LONG, MATRIX, RECORDS, Crossed, Matrix, Shape
+from fieldmend.records.table.stamps import holds_stamps
 from fieldmend.records.table.timing import column_named, time_columns
 from fieldmend.records.vocabulary import (
     BOOKKEEPING,
     CONDITIONS,
+    DAY_OF_YEAR,
     FEW,
+    FLAGS,
     MAX_COLUMNS,
     MISSING,
     NODE,
+    NODE_HINTS,
     PLACE,
     ROW_NUMBERS,
     UNIT,
@@ -25,6 +33,7 @@ from fieldmend.records.vocabulary import (
     VARIABLE,
     first_of,
     listing,
+    words_of,
 )
 from fieldmend.text import shown
 
@@ -35,7 +44,8 @@ NUMBER_LIKE = re.compile(
     re.IGNORECASE,
 )
 COUNTED = 8  # numbers that make a counter
-UNIT_IN_NAME = re.compile(r"(.+?)\s*[\[(]([^\[\]()]*)[\])]")
+UNIT_IN_NAME = re.compile(r"(.+?)\s*[\[(]([^\[\]()]*)[\])]()")
+UNIT_INSIDE = re.compile(r"(.+?)\s*[\[(]([^\[\]()]*)[\])]\s+([^\[\]()]+)")
 
 
 @dataclass(frozen=True)
@@ -84,13 +94,15 @@ class Roles:
             "time": self.time,
             "node": () if self.node is None else (self.node, *self.and_node),
             "kind": () if self.variable is None else (self.variable,),
-            "readings": () if self.shape is MATRIX else self.conditions,
+            "readings": () if isinstance(self.shape, Matrix) else self.conditions,
             "unit": () if self.unit is None else (self.unit,),
             "place": tuple(self.places.values()),
         }
         said = [
             f"{role} {_few([names[i] for i in where])}" for role, where in roles.items() if where
         ]
+        if isinstance(self.shape, Crossed):
+            said = [*said, "each other column a node and a condition"]
         return "; ".join([*said, "each other column a node"] if self.shape is MATRIX else said)
 
 
@@ -103,14 +115,20 @@ def clean(names: Sequence[str]) -> tuple[list[str], dict[str, str]]:
     """Column names without the unit some carry in brackets, and those units."""
     out, units = [], {}
     for name in names:
-        found = UNIT_IN_NAME.fullmatch(name.strip())
-        bare = found[1] if found else name.strip()
+        found = UNIT_IN_NAME.fullmatch(name.strip()) or _inside(name.strip())
+        bare = f"{found[1]} {found[3] or ''}".strip() if found else name.strip()
         if found and found[2].strip():
             units[bare] = found[2].strip()
         out.append(bare)
     if len(set(out)) < len(out):  # "T [C]" beside "T [F]": the brackets tell them apart
         return [name.strip() for name in names], {}
     return out, units
+
+
+def _inside(name: str) -> re.Match[str] | None:
+    """A unit in brackets amid a name: "Snow Depth (in) Start of Day Values"."""
+    found = UNIT_INSIDE.fullmatch(name)
+    return found if found and spelt(found[2])[0] else None
 
 
 def check_names(names: Sequence[str], file: str) -> None:
@@ -161,9 +179,13 @@ def assign(
     kinds = {
         i: column_kind([row[i] for row in sample if i < len(row)], wanted.missing) for i in rest
     }
+    if wanted.variable and value is None:
+        value = _only_value(names, kinds, rest, file)
+        rest.remove(value)
     if variable is not None and value is not None:
         places = _places(names, rest, sample, node, wanted, file)
-        return Roles(time, node, more, variable, unit, (value,), places, LONG, parts=in_parts)
+        over = tuple(names[i] for i in rest if i not in places.values())
+        return Roles(time, node, more, variable, unit, (value,), places, LONG, over, in_parts)
     there = node is not None or wanted.value
     places = _places(names, rest, sample, node, wanted, file) if there else {}
     rest = [i for i in rest if i not in places.values()]
@@ -172,6 +194,8 @@ def assign(
         i
         for i in rest
         if kinds[i] == "number" and lower[i] not in BOOKKEEPING and i not in dates
+        and not _judges(i, names, sample) and not holds_stamps(cells_of(i, sample))
+        and lower[i] not in DAY_OF_YEAR and not _about_node(i, names, sample, node)
         and not lower[i].startswith("-")
         and not (lower[i] in ROW_NUMBERS and _no_reading(i, sample) == "a counter")
     ]  # fmt: skip
@@ -189,6 +213,46 @@ def assign(
         if roles.shape is RECORDS and over:
             _refuse_nodeless(roles, sample, names, over, file)
     return roles if roles.shape is MATRIX else _choose(roles, names, wanted.conditions, file)
+
+
+def _only_value(
+    names: Sequence[str], kinds: Mapping[int, str], rest: Sequence[int], file: str
+) -> int:
+    """The column of numbers beside a variable; of several the user has to name one."""
+    there = [i for i in rest if kinds[i] == "number" and names[i].casefold() not in PLACE]
+    if len(there) == 1:
+        return there[0]
+    raise InputError(
+        f"several columns may hold the values: {listing([names[i] for i in there])}",
+        file=file,
+        hint="Name it with value= (--value)",
+    )
+
+
+def cells_of(column: int, sample: Sequence[Sequence[str | None]]) -> list[str]:
+    """The cells of a column that are there."""
+    cells = [(row[column] or "").strip() for row in sample if column < len(row)]
+    return [cell for cell in cells if cell.casefold() not in MISSING]
+
+
+def _about_node(
+    column: int, names: Sequence[str], sample: Sequence[Sequence[str | None]], node: int | None
+) -> bool:
+    """Whether a column is another id of the node: so called, and one and the same for each."""
+    words = words_of(names[column])
+    if node is None or not words or words[-1] not in NODE_HINTS:
+        return False
+    rows = [row for row in sample if max(column, node) < len(row)]
+    cells = cells_of(column, rows)
+    whole = bool(cells) and all(re.fullmatch(r"\d+", cell) for cell in cells)
+    return whole and len({(row[node], row[column]) for row in rows}) == len(
+        {row[node] for row in rows}
+    )
+
+
+def _judges(column: int, names: Sequence[str], sample: Sequence[Sequence[str | None]]) -> bool:
+    """Whether a column is a flag of another that holds nothing yet."""
+    return bool({*words_of(names[column])} & FLAGS) and not cells_of(column, sample)
 
 
 def _refuse_twice(
@@ -307,7 +371,9 @@ def _without_node(
         or lower[i] in CONDITIONS or lower[i] in VALUE
     ]  # fmt: skip
     # Nodes are not called temperature and humidity; one such name alone decides nothing.
-    several = sum(lower[i] not in VALUE for i in physical) > 1
+    several = sum(lower[i] not in VALUE for i in physical) > 1 or _quantities(
+        [names[i] for i in roles.conditions]
+    )
     if several or len(physical) * 2 > len(roles.conditions) or len(roles.conditions) == 1:
         return roles
     if not roles.conditions:
@@ -322,10 +388,28 @@ def _without_node(
             f"no column holds the node, and the others cannot all be nodes: "
             f"{shown(names[physical[0]])} is a condition; found: {listing(names)}",
             file=file,
-            hint=f"Name the node's column, perhaps with node={shown(others[0])!r} (--node); if the "
+            hint=f"Name the node's column{_perhaps(others, sample, names)} (--node); if the "
             "file is one station's, name its readings with conditions= (--condition)",
         )
     return _matrix(roles, names, sample, file)
+
+
+def _perhaps(
+    others: Sequence[str], sample: Sequence[Sequence[str | None]], names: Sequence[str]
+) -> str:
+    """A column of whole numbers may be the node; one with decimals is none."""
+    for name in others:
+        cells = cells_of(list(names).index(name), sample)
+        if cells and all(re.fullmatch(r"\d+", cell) for cell in cells):
+            return f", perhaps with node={shown(name)!r}"
+    return " with node="
+
+
+def _quantities(names: Sequence[str]) -> bool:
+    """Whether most names are those of quantities, and not all of one."""
+    said = [quantities.measure(quantities.words(name)) for name in names]
+    known = [what for what in said if what and quantities.MEASURES[what].kind != Kind.PASSED]
+    return len(set(known)) > 1 and len(known) * 2 > len(said)
 
 
 def _matrix(
@@ -349,8 +433,7 @@ def _matrix(
 
 def _no_reading(i: int, sample: Sequence[Sequence[str | None]]) -> str:
     """What a column of numbers holds that is no reading; empty if it may be one."""
-    cells = [(row[i] or "").strip() for row in sample if i < len(row)]
-    cells = [cell for cell in cells if cell.casefold() not in MISSING]
+    cells = cells_of(i, sample)
     if len(cells) < COUNTED or not all(re.fullmatch(r"\d{1,19}(\.\d*)?", cell) for cell in cells):
         return ""
     numbers = [float(cell) for cell in cells]

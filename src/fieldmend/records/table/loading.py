@@ -15,10 +15,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from fieldmend.errors import InputError
+from fieldmend.records.sources.parquet import refuse_claim
 from fieldmend.records.sources.stage import Stage
 from fieldmend.records.sources.text import Reject, record_lines
 from fieldmend.records.sql import one
-from fieldmend.records.table import clock, parts
+from fieldmend.records.table import clock, parts, timing, written
 from fieldmend.records.table.columns import Roles
 from fieldmend.records.table.shapes import MATRIX, Shape
 from fieldmend.records.vocabulary import MISSING
@@ -83,6 +84,8 @@ def load(con: "duckdb.DuckDBPyConnection", plan: Plan) -> int:
                 con.execute(sql, params)
                 con.unregister("batch")
     except duckdb.OutOfMemoryException as error:
+        if stage.words == "Parquet":
+            refuse_claim(stage.bytes or 0, stage.name, error)
         raise OSError(
             errno.ENOSPC, "no room in the temporary folder: set TMPDIR to a larger disk"
         ) from error
@@ -110,8 +113,8 @@ def insert_sql(plan: Plan) -> tuple[str, dict[str, Any]]:
     stage, roles = plan.stage, plan.roles
     params: dict[str, Any] = dict(stage.params)
     params["tokens"] = sorted(plan.missing_text)
-    micros, stamp, written = time_sql(plan)
-    inner = [f"{_node(stage, roles, params)} AS node", f"{written} AS tx"]
+    micros, stamp, as_written = time_sql(plan)
+    inner = [f"{_node(stage, roles, params)} AS node", f"{as_written} AS tx"]
     if roles.variable is not None:
         unit = f"trim(CAST(c{roles.unit} AS VARCHAR))" if roles.unit is not None else "NULL"
         inner += [f"trim(CAST(c{roles.variable} AS VARCHAR)) AS kind", f"{unit} AS unit"]
@@ -198,21 +201,47 @@ def time_sql(plan: Plan) -> tuple[str, str, str]:
         if all(c < len(row) and row[c] for c in roles.time)
     ]  # fmt: skip
     layout = stage.layout
-    form = (layout.time_kind if layout else "") or clock.kind_of(sampled, stage.name)
-    if len(cells) == 1 and kind in ("number", "integer") and form != "compact":
+    given = layout.time_kind if layout else ""
+    hourly = "" if given else _hours_sql(stage, roles.time)
+    if hourly:
+        sampled = [cell.rsplit(" ", 1)[0] for cell in sampled]
+    form = given or clock.kind_of(sampled, stage.name, stage.dates)
+    digits = ("compact", "compact hours")
+    if len(cells) == 1 and kind in ("number", "integer") and form not in digits:
         micros, stamp = clock.number_sql(cells[0])
         return micros, stamp, f"CAST({cells[0]} AS VARCHAR)"
-    written = " || ' ' || ".join(
+    text = " || ' ' || ".join(
         _bare(cell) if stage.kinds[c] == "text" else f"CAST({cell} AS VARCHAR)"
         for c, cell in zip(roles.time, cells, strict=True)
     )
     # Davis writes 12:30a and 1:05p.
     if form.endswith("short"):
-        written = f"regexp_replace({written}, '(\\d)\\s*([ap])m?$', '\\1 \\2m', 'i')"
-    micros, stamp = clock.text_sql(form, "tx", sampled, plan.meanings)
-    if layout is not None and layout.offset is not None:
-        return f"{micros} - {layout.offset * 60_000_000}", str(clock.ZONED), written
-    return micros, stamp, written
+        text = f"regexp_replace({text}, '(\\d)\\s*([ap])m?$', '\\1 \\2m', 'i')"
+    dated = "regexp_replace(tx, ' [0-9]+$', '')" if hourly else "tx"
+    micros, stamp = clock.text_sql(form, dated, sampled, plan.meanings)
+    micros += hourly
+    offset = layout.offset if layout is not None else None
+    if offset is None and not plan.zone:
+        offset = stage.offset
+    if offset is not None:
+        return f"{micros} - {offset * 60_000_000}", str(clock.ZONED), text
+    return micros, stamp, text
+
+
+def _hours_sql(stage: Stage, time: Sequence[int]) -> str:
+    """SQL for the µs to add to a date whose hour has a column of its own; empty if it has none.
+
+    Hour 24 is the next day's hour 0, as loggers write it.
+    """
+    if len(time) != 2:
+        return ""
+    cells = [row[time[1]] for row in stage.sample if time[1] < len(row)]
+    if not timing.is_hour(cells):
+        return ""
+    hour = "TRY_CAST(regexp_extract(tx, ' ([0-9]+)$', 1) AS BIGINT)"
+    if max(len((cell or "").strip()) for cell in cells) > 2:  # 0130: hours and minutes
+        return f" + ({hour} // 100 * 60 + {hour} % 100) * {parts.UNITS['min']}"
+    return f" + {hour} * {parts.UNITS['h']}"
 
 
 def number_sql(stage: Stage, column: int) -> str:
@@ -222,6 +251,7 @@ def number_sql(stage: Stage, column: int) -> str:
         return f"CAST({cell} AS DOUBLE)"
     if stage.kinds[column] != "text":
         return f"TRY_CAST(CAST({cell} AS VARCHAR) AS DOUBLE)"
+    cell = written.bare_sql(stage, column, cell)
     # DuckDB reads 1_000 as a thousand; and 1.234 is no number where the comma is the mark.
     if stage.decimal == ",":
         marks = f"contains({cell}, '_') OR contains({cell}, '.')"

@@ -8,26 +8,28 @@ known by its name; of a large file a share of its times, each with all of its ro
 
 import re
 import shlex
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from fieldmend.errors import InputError
 from fieldmend.records.sources.stage import Stage, materialise, scan
 from fieldmend.records.table import loading
-from fieldmend.records.table.columns import Roles, Wanted
+from fieldmend.records.table.columns import NUMBER_LIKE, Roles, Wanted
 from fieldmend.records.table.parts import Count
 from fieldmend.records.table.timing import time_columns
 from fieldmend.records.vocabulary import (
     BOOKKEEPING,
     CALENDAR,
     CONDITIONS,
+    FLAGS,
     KNOWN,
     NO_NODE,
     NODE_HINTS,
     VARIABLE,
     first_of,
     listing,
+    words_of,
 )
 from fieldmend.text import shown
 
@@ -42,6 +44,7 @@ LEFT = 0.1  # share of these that an id may leave
 TURNS = 0.4  # share of rows that follow one of another id
 STEADY = 0.7  # share of steps within a fifth of their id's median
 LEVELS = 0.7  # how far readings differ within an id, of what they differ from the last row
+FILLED = 0.5  # share of rows that have an id
 MOST = 0.8  # share of rows that one id may have
 
 
@@ -55,6 +58,8 @@ class Column:
     """Its name says so."""
     text: bool
     ids: int = 0
+    filled: bool = False
+    """Most rows have one."""
     repeats: float = 1.0
     """Share of rows whose time came before at the same id."""
     apart: bool = False
@@ -67,7 +72,7 @@ class Column:
     @property
     def doubtful(self) -> bool:
         """A name that says something else: a kind, a state."""
-        return bool(_words(self.name) & NO_NODE)
+        return bool({*words_of(self.name)} & NO_NODE)
 
 
 def find(
@@ -94,7 +99,10 @@ def find(
         return None
     if seen.repeats >= REPEATS:
         return _by_repeats(seen.measured(columns), seen, stage, names)
-    return _by_turns(seen.measured(columns), seen, stage, names)
+    measured = seen.measured(columns)
+    if wanted.station:  # columns of several units: what takes turns is a reading too
+        measured = [column for column in measured if column.hinted]
+    return _by_turns(measured, seen, stage, names)
 
 
 def likely(
@@ -105,8 +113,8 @@ def likely(
     seen = _Seen.of(stage, roles, names, con) if columns else None
     if seen is None:
         return ""
-    best = min(seen.measured(columns), key=lambda c: (c.repeats, not c.hinted))
-    return best.name if best.repeats <= seen.repeats / 2 else ""
+    best = min(seen.measured(columns), key=lambda c: (c.repeats, not c.hinted), default=None)
+    return best.name if best is not None and best.repeats <= seen.repeats / 2 else ""
 
 
 def _candidates(
@@ -118,7 +126,7 @@ def _candidates(
     named = {str(name).casefold() for name in (wanted.value, wanted.variable) if name}
     out = []
     for i, name in enumerate(lower):
-        physical = name in CONDITIONS or re.split(r"[_\s]", name)[0] in CONDITIONS
+        physical = _physical(names[i], stage.units)
         taken = but is not None and i in (*but.time, but.node, but.variable)
         if taken or name in KNOWN or name in kept | named or name in CALENDAR or physical:
             continue
@@ -129,19 +137,30 @@ def _candidates(
         whole = [bool(WHOLE.fullmatch(cell)) for cell in cells]
         if not cells or (not all(whole) and sum(whole) * 2 > len(whole)):
             continue  # a column of numbers with fractions, or with some words in it
-        if not any(whole) and all(re.fullmatch(r"[+-]?[\d.,eE+-]+", cell) for cell in cells):
+        if not any(whole) and all(_like_number(cell) for cell in cells):
             continue
         out.append(Column(i, names[i], _hinted(names[i]), not all(whole)))
     out.sort(key=lambda column: (not column.hinted, column.doubtful, not column.text))
     return out[:CANDIDATES]
 
 
-def _words(name: str) -> set[str]:
-    return set(re.split(r"[^a-z]+", re.sub(r"([a-z])([A-Z])", r"\1_\2", name).casefold()))
+def _like_number(cell: str) -> bool:
+    return bool(re.fullmatch(r"[+-]?[\d.,eE+-]+", cell) or NUMBER_LIKE.fullmatch(cell))
+
+
+def _physical(name: str, units: Mapping[str, str]) -> bool:
+    """Whether a name is that of a reading or of its flag: it has a unit, or says so in a word.
+
+    The last word decides: "Sensor 1 RH" is a reading, "moisture_sensor_id" is none.
+    """
+    words = words_of(name)
+    if name in units or not words or words[-1] in NODE_HINTS:
+        return name in units
+    return bool({words[0], words[-1], name.casefold()} & CONDITIONS or {*words} & FLAGS)
 
 
 def _hinted(name: str) -> bool:
-    return bool((_words(name) | {re.sub(r"[^a-z]", "", name.casefold())}) & NODE_HINTS)
+    return bool(({*words_of(name)} | {re.sub(r"[^a-z]", "", name.casefold())}) & NODE_HINTS)
 
 
 @dataclass(frozen=True)
@@ -214,10 +233,10 @@ class _Seen:
             if apart and not turns and not column.hinted and ids <= there / 5:
                 levels = self._levels(column.at)
             repeats = 1 - keys / max(1, self.rows)
-            out.append(
-                replace(column, ids=ids, repeats=repeats, apart=apart, turns=turns, levels=levels)
-            )
-        return out
+            filled = there >= FILLED * self.rows
+            found = replace(column, ids=ids, filled=filled, repeats=repeats)
+            out.append(replace(found, apart=apart, turns=turns, levels=levels))
+        return [column for column in out if column.filled]
 
     def _clocks(self, column: int) -> tuple[bool, bool]:
         """Whether the values take turns with steps of their own; whether they share their time."""
@@ -288,7 +307,8 @@ def _by_repeats(columns: list[Column], seen: _Seen, stage: Stage, names: Sequenc
                 f"no column alone holds the node, {shown(pair[0])} and {shown(pair[1])} together "
                 f"do; found: {listing(names)}",
                 file=stage.name,
-                hint=f"Name both with node={list(pair)!r} (--node {listed})",
+                hint=f"Name both with node={list(pair)!r} (--node {listed})"
+                f"{_or_kind(pair, columns)}",
             )
         return None
     best = min(sound, key=lambda c: (not c.hinted, c.doubtful, not c.text, c.ids))
@@ -329,6 +349,16 @@ def _ask(columns: Sequence[Column], stage: Stage, names: Sequence[str], why: str
         hint=f"Name it, perhaps with node={shown(first.name)!r} (--node {shown(first.name)})"
         f"{others}; a column that is a reading is named with conditions= (--condition)",
     )
+
+
+def _or_kind(pair: tuple[str, str], columns: Sequence[Column]) -> str:
+    """One of the two may say what is measured: words do, numbers do not."""
+    text = {column.name for column in columns if column.text}
+    for node, kind in (pair, pair[::-1]):
+        if kind in text:
+            typed = shlex.join(["--node", shown(node), "--variable", shown(kind)])
+            return f"; if {shown(kind)} says what is measured, {typed}"
+    return ""
 
 
 def _same(a: Column, b: Column, seen: _Seen) -> bool:

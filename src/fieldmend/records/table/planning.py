@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 from fieldmend.errors import InputError
 from fieldmend.records.sources.stage import Stage
-from fieldmend.records.table import columns, owner
+from fieldmend.records.table import columns, crossing, owner, stamps, written
 from fieldmend.records.table.columns import Roles, Wanted
 from fieldmend.records.table.loading import Plan
 from fieldmend.records.table.parts import Count
-from fieldmend.records.table.shapes import LONG, RECORDS
-from fieldmend.records.vocabulary import MISSING
-from fieldmend.text import shown
+from fieldmend.records.table.shapes import LONG, MATRIX, RECORDS, Crossed
+from fieldmend.records.vocabulary import MISSING, listing
+from fieldmend.text import counted, shown
 
 if TYPE_CHECKING:
     import duckdb
@@ -40,10 +40,20 @@ def roles_of(
     if layout and layout.time and wanted.time is None:
         wanted = replace(wanted, time=layout.time)
     if layout and layout.node_column and wanted.node is None:
-        wanted = replace(wanted, node=[layout.node_column])
+        named = layout.node_column
+        wanted = replace(wanted, node=[named] if isinstance(named, str) else named)
     if layout:
-        wanted = replace(wanted, missing=wanted.missing | layout.words)
+        wanted = replace(
+            wanted,
+            missing=wanted.missing | layout.words,
+            variable=wanted.variable or layout.variable,
+            value=wanted.value or layout.value,
+        )
         stage.places = layout.places | stage.places
+    if count is None:
+        time, at = stamps.settle(stage, wanted.time, bare, stage.units)
+        wanted = replace(wanted, time=time)
+        written.settle(stage, at)
     # Nodes measure one quantity: columns of several units are the conditions of one station.
     if (layout and layout.node is not None) or len(set(stage.units.values())) > 1:
         wanted = replace(wanted, station=True)
@@ -53,7 +63,34 @@ def roles_of(
         if found is not None:
             wanted = replace(wanted, node=[found[0]])
             stage.notes.append(found[1])
-    return columns.assign(bare, stage.sample, wanted, stage.name)
+    return _crossed(stage, bare, wanted)
+
+
+def _crossed(stage: Stage, bare: Sequence[str], wanted: Wanted) -> Roles:
+    """The roles of the columns; those that are a node and a condition each are told apart."""
+    named = {name.casefold() for name in wanted.conditions or ()}
+    chosen = named and any(name.casefold() in named for name in bare)
+    every = wanted if chosen else replace(wanted, conditions=None)
+    roles = columns.assign(bare, stage.sample, every, stage.name)
+    cross = {} if chosen or roles.node is not None or roles.shape is LONG else crossing.found(
+        [bare[i] for i in roles.conditions], stage.units
+    )  # fmt: skip
+    if roles.shape is MATRIX and not cross:
+        said = {stage.units.get(bare[i], "") for i in roles.conditions}
+        if len(said) == 1 and "" not in said:
+            stage.units["value"] = said.pop()
+    if not cross:
+        return roles if every is wanted else columns.assign(bare, stage.sample, wanted, stage.name)
+    shape = Crossed(cross)
+    for name, (_, condition) in cross.items():
+        if name in stage.units:
+            stage.units[condition] = stage.units[name]
+    stage.notes.append(
+        f"{shown(stage.name)}: each column is a node and a condition: "
+        f"{counted(len(shape.nodes), 'node')} such as {shown(shape.nodes[0])}, with "
+        f"{listing(list(dict.fromkeys(kind for _, kind in cross.values())))}"
+    )
+    return replace(roles, shape=shape)
 
 
 def plans_of(
@@ -77,12 +114,15 @@ def plans_of(
     for stage, roles in sources:
         slots = {c: names.index(shape.column(stage.names[c])) for c in roles.conditions}
         words, numbers = _declared(stage, slots, names, missing)
-        plans.append(Plan(stage, roles, slots, words, numbers, zone, dict(meanings or {}), count))
+        if not zone:
+            stamps.refuse_unnamed(stage)
+        said = dict(meanings or {})
+        plans.append(Plan(stage, roles, slots, words, numbers, zone, said, count))
     return names, plans
 
 
 def _refuse_shapes(sources: Sequence[tuple[Stage, Roles]]) -> None:
-    if len({roles.shape for _, roles in sources}) > 1:
+    if len({type(roles.shape) for _, roles in sources}) > 1:
         listed = ", ".join(f"{shown(s.name)} is {r.shape.words}" for s, r in sources[:6])
         raise InputError(
             f"files of different shapes: {listed}", hint="Hand them in one after the other"

@@ -90,8 +90,7 @@ def refuse_empty(
             file=ledger.plans[0].stage.name,
             hint="Look at missing= (--missing), and at the columns taken: " + listing(names),
         )
-    return [
-        f"{shape.column_is} {shown(name)} has no reading at all"
-        for name, n in counts.items()
-        if not n
-    ]
+    empty = [name for name, n in counts.items() if not n]
+    if len(empty) > 3:
+        return [f"{len(empty)} {shape.column_is}s have no reading at all: {listing(empty)}"]
+    return [f"{shape.column_is} {shown(name)} has no reading at all" for name in empty]

@@ -228,6 +228,66 @@ class Matrix(Shape):
         yield conditions[0], seen, base[seen] + node, readings[seen, node]
 
 
+class Crossed(Matrix):
+    """Time, then one column per node and condition."""
+
+    words = "a matrix of nodes and conditions"
+    column_is = "column"
+
+    def __init__(self, cross: Mapping[str, tuple[str, str]]) -> None:
+        self.cross = dict(cross)
+        self.nodes = tuple(dict.fromkeys(node for node, _ in self.cross.values()))
+
+    def labels(
+        self,
+        names: Sequence[str],
+        nodes: Sequence[str],
+        kinds: Sequence[str],
+        wanted: Sequence[str] | None,
+    ) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """As the columns' names have them."""
+        there = tuple(dict.fromkeys(kind for _, kind in self.cross.values()))
+        for name in wanted or ():
+            if name not in there:
+                raise InputError(
+                    f"no condition {shown(name)!r}; found: {listing(there)}",
+                    hint="Name one of these with conditions= (--condition)",
+                )
+        return self.nodes, there if wanted is None else tuple(wanted)
+
+    def counted_as(self, name: str) -> str:
+        """Its own."""
+        return self.cross[name][1]
+
+    def width(self, nodes: int, conditions: int) -> int:
+        """One column per node and condition."""
+        return len(self.cross)
+
+    def parts(
+        self,
+        found: Mapping[str, Array],
+        base: Array,
+        conditions: Sequence[str],
+        kinds: Mapping[str, int],
+    ) -> Iterator[Part]:
+        """Each condition, from its columns."""
+        pairs = list(self.cross.values())
+        for name in conditions:
+            columns = [i for i, (_, kind) in enumerate(pairs) if kind == name]
+            nodes = np.array([self.nodes.index(pairs[i][0]) for i in columns])
+            readings = np.stack([found[f"v{i}"] for i in columns], axis=1)
+            seen, at = np.nonzero(~np.isnan(readings))
+            yield name, seen, base[seen] + nodes[at], readings[seen, at]
+
+
+def merged(shapes: Sequence[Shape], names: Sequence[str]) -> Shape:
+    """The shape of several sources that are of one kind, for v0, v1, … of these names."""
+    crosses = [shape.cross for shape in shapes if isinstance(shape, Crossed)]
+    if not crosses:
+        return shapes[0]
+    return Crossed({name: next(c[name] for c in crosses if name in c) for name in names})
+
+
 def _there(name: str, there: Array, cell: Array, v: Array) -> Part:
     if there.all():
         return name, slice(None), cell, v

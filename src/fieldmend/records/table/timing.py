@@ -5,8 +5,16 @@ from collections.abc import Sequence
 
 from fieldmend.errors import InputError
 from fieldmend.records.table import parts
-from fieldmend.records.vocabulary import TIME, first_of, listing
+from fieldmend.records.table.abbreviations import is_zone
+from fieldmend.records.vocabulary import TIME, ZONE, listing
 from fieldmend.text import shown
+
+SAME = {
+    "datum": "date", "fecha": "date", "data": "date", "yyyymmdd": "date",
+    "uhrzeit": "time", "zeit": "time", "heure": "time", "hora": "time", "ora": "time",
+    "stunde": "hour", "hh": "hour", "hr": "hour",
+}  # fmt: skip
+"""Words for a date, a time of day and an hour, as `date`, `time` and `hour`."""
 
 
 def column_named(name: str, names: Sequence[str], role: str, file: str) -> int:
@@ -35,7 +43,7 @@ def time_columns(
         return _named_time(names, lower, sample, given, file)
     if pair := _date_and_time(names, sample, file):
         return pair, {}
-    found = first_of(TIME, lower)
+    found = _alias(lower, sample)
     if found is None and (in_parts := parts.found(lower)):
         return tuple(in_parts.values()), in_parts
     if found is None:
@@ -45,25 +53,68 @@ def time_columns(
             hint="Name it with time= (--time), or its parts with --time year,month,day,hour; a "
             "file without a header needs columns= (--columns node,time,temperature)",
         )
-    return (found,), {}
+    zone = _zone_column(lower, sample)
+    return ((found,) if zone is None else (found, zone)), {}
+
+
+def time_is_named(names: Sequence[str], sample: Sequence[Sequence[str | None]], file: str) -> bool:
+    """Whether the names tell which columns hold the time."""
+    lower = [name.casefold() for name in names]
+    return bool(
+        _alias(lower, sample) is not None
+        or _date_and_time(names, sample, file)
+        or parts.found(lower)
+    )
+
+
+def _alias(lower: Sequence[str], sample: Sequence[Sequence[str | None]]) -> int | None:
+    """The first column whose name is a time's: Date/Time, time_stamp and createdAt alike.
+
+    One that holds the time of day only comes last.
+    """
+    plain = [bare(name) for name in lower]
+    found = [lower.index(name) for name in TIME if name in lower]
+    found += [plain.index(name) for name in map(bare, TIME) if name in plain]
+    whole = [i for i in found if not is_clock([row[i] for row in sample if i < len(row)])]
+    return next(iter(whole or found), None)
+
+
+def bare(name: str) -> str:
+    """A name's letters alone."""
+    return re.sub(r"[\W\d_]", "", name)
+
+
+def _zone_column(lower: Sequence[str], sample: Sequence[Sequence[str | None]]) -> int | None:
+    """A column of zones that belong to the stamps: tz_cd, with EST and EDT in it."""
+    for i, name in enumerate(lower):
+        if name not in ZONE:
+            continue
+        cells = {(row[i] or "").strip().upper() for row in sample if i < len(row)}
+        if cells and all(is_zone(cell) for cell in cells):
+            return i
+    return None
 
 
 def _date_and_time(
     names: Sequence[str], sample: Sequence[Sequence[str | None]], file: str
 ) -> tuple[int, int] | None:
-    """A date and the time of that day in two columns: date, time; Date GMT, Time GMT.
+    """A date and the time of that day in two columns: date, time; Date GMT, Time GMT; Date, Hour.
 
     Of several such pairs the one in universal time; where none is, the user has to say.
     """
-    words = [re.split(r"[\s_\-]+", name.casefold()) for name in names]
+    words = [
+        [SAME.get(word, word) for word in re.split(r"[\s_\-]+", name.casefold())] for name in names
+    ]
     pairs = {}
     for day, parts_of_name in enumerate(words):
         if "date" not in parts_of_name:
             continue
-        other = ["time" if word == "date" else word for word in parts_of_name]
-        hour = words.index(other) if other in words else None
-        if hour is not None and _is_clock([row[hour] for row in sample if hour < len(row)]):
-            pairs[day, hour] = {*other} & {"utc", "gmt"}
+        for clock, holds in (("time", is_clock), ("hour", is_hour)):
+            other = [clock if word == "date" else word for word in parts_of_name]
+            hour = words.index(other) if other in words else None
+            if hour is not None and holds([row[hour] for row in sample if hour < len(row)]):
+                pairs[day, hour] = {*other} & {"utc", "gmt"}
+                break
     universal = [pair for pair, zone in pairs.items() if zone]
     if len(pairs) > 1 and len(universal) != 1:
         both = " or ".join(f'"{shown(names[a])},{shown(names[b])}"' for a, b in pairs)
@@ -73,9 +124,17 @@ def _date_and_time(
     return next(iter(universal or pairs), None)
 
 
-def _is_clock(cells: Sequence[str | None]) -> bool:
+def is_clock(cells: Sequence[str | None]) -> bool:
     """Whether all cells that are there begin as a time of day."""
     return all(re.match(r"\s*\d{1,2}:\d\d", cell) for cell in cells if cell)
+
+
+def is_hour(cells: Sequence[str | None]) -> bool:
+    """Whether cells are hours of a day, 0 to 24, or hours and minutes, 0000 to 2400."""
+    there = [cell.strip() for cell in cells if cell and cell.strip()]
+    return bool(there) and all(
+        re.fullmatch(r"(\d|[01]\d|2[0-4])([0-5]\d)?", cell) for cell in there
+    )
 
 
 def _named_time(

@@ -1,0 +1,65 @@
+"""Columns that are a node and a condition each: "Sensor 1 Temp (C)" beside "Sensor 1 RH (%)".
+
+Such a file is neither a matrix of nodes, which would be of several quantities, nor one station. The
+names say so: all of them are one of some beginnings before one of some ends, and one side tells
+what is measured, by its unit or by its name.
+"""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+
+from fieldmend.quantities import names as quantities
+
+MARKS = re.compile(r"[\s_\-:/.,|]+")
+Cross = dict[str, tuple[str, str]]
+"""Column → node and condition."""
+
+
+def found(names: Sequence[str], units: Mapping[str, str]) -> Cross:
+    """Which node and which condition each column is; empty if the names do not say so.
+
+    Examples
+    --------
+    >>> names = ["Fridge 1 Temp", "Fridge 1 RH", "Fridge 2 Temp"]
+    >>> found(names, {})["Fridge 1 RH"]
+    ('Fridge 1', 'RH')
+    >>> found(["Alder", "Birch", "Cedar"], {})
+    {}
+    """
+    if len(names) < 3:
+        return {}
+    parted = {name: list(_parted(name)) for name in names}
+    for first, last in parted[names[0]]:
+        ends = {b for pairs in parted.values() for a, b in pairs if a == first}
+        starts = {a for pairs in parted.values() for a, b in pairs if b in ends}
+        cross = {
+            name: next(((a, b) for a, b in pairs if a in starts and b in ends), ("", ""))
+            for name, pairs in parted.items()
+        }
+        if last not in ends or ("", "") in cross.values() or len(set(cross.values())) < len(names):
+            continue
+        if min(len(starts), len(ends)) < 2:
+            continue
+        if _tells(cross, 1, units):
+            return cross
+        if _tells(cross, 0, units):
+            return {name: (b, a) for name, (a, b) in cross.items()}
+    return {}
+
+
+def _parted(name: str) -> Iterator[tuple[str, str]]:
+    """A name cut in two at each of its marks."""
+    for mark in MARKS.finditer(name):
+        first, last = name[: mark.start()].strip(), name[mark.end() :].strip()
+        if first and last:
+            yield first, last
+
+
+def _tells(cross: Cross, side: int, units: Mapping[str, str]) -> bool:
+    """Whether the parts of a side are quantities: each has one unit or a name that is known."""
+    said: dict[str, set[str]] = {}
+    for name, parts in cross.items():
+        what = units.get(name) or quantities.measure(quantities.words(parts[side]))
+        said.setdefault(parts[side], set()).add(what)
+    one_each = all(len(what) == 1 and "" not in what for what in said.values())
+    return one_each and len({*map(frozenset, said.values())}) > 1
