@@ -397,3 +397,20 @@ def test_a_higher_level_is_wider():
     some = fm.decompose(net.readings, method="auto", level=0.5)
     most = fm.decompose(net.readings, method="auto", level=0.95)
     assert ((most.upper - most.lower) > (some.upper - some.lower)).mean() > 0.99
+
+
+def test_what_is_on_for_an_hour_is_not_called_false():
+    rng = np.random.default_rng(3)
+    truth = 90 + 4 * rng.normal(size=(600, 10))
+    for start, node in zip(rng.integers(0, 590, 260), rng.integers(0, 10, 260), strict=True):
+        truth[start : start + rng.integers(2, 9), node] += rng.choice([300, 900, 2000])
+    seen = rng.random(truth.shape) < 0.5
+    readings = np.where(seen, truth, np.nan)
+    out = fm.decompose(readings, method="auto", faults=False)
+    slots = np.arange(600)
+    line = np.column_stack(
+        [np.interp(slots, slots[s], y[s]) for s, y in zip(seen.T, truth.T, strict=True)]
+    )
+    ours, theirs = (np.sqrt(np.mean((e - truth)[~seen] ** 2)) for e in (out.estimate, line))
+    assert (out.sparse != 0).mean() < 0.01
+    assert ours < 1.1 * theirs

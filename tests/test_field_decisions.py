@@ -41,6 +41,19 @@ def test_parameters_are_fitted_on_stretches_of_a_long_record():
     assert not parts.worth_refining(3000, 9000)
 
 
+def trial_of(**columns):
+    """Hidden readings, of which only what matters is said."""
+    return SimpleNamespace(**{key: np.asarray(value) for key, value in columns.items()})
+
+
+def test_a_start_is_judged_in_company():
+    truth, outage = np.zeros(130), np.where(np.arange(130) < 30, -1, 0)
+    model = np.where(outage < 0, 1.0, 5.0)
+    assert fitting._error(trial_of(truth=truth, model=model, outage=outage)) == 1.0
+    outage[0] = 0  # 29 do not tell
+    assert fitting._error(trial_of(truth=truth, model=model, outage=outage)) > 4.0
+
+
 def test_windows_share_a_hundred_slots_with_the_next():
     found = parts.windows(3000, 1000)
     assert [(w.start, w.stop) for w in found] == [(0, 1000), (1000, 2000), (2000, 3000)]
@@ -72,10 +85,11 @@ def test_a_large_record_is_hidden_twice_and_outages_four_times():
 
 def test_the_worst_twentieth_of_errors_is_left_out():
     error = np.arange(1.0, 41.0)
-    one = SimpleNamespace(truth=error, model=np.zeros(40))
+    one = trial_of(truth=error, model=np.zeros(40), outage=np.full(40, -1))
     wanted = np.sqrt((error[:38] ** 2).mean())
     assert fitting._error(one) == pytest.approx(wanted)
-    assert fitting._error(SimpleNamespace(truth=np.zeros(0), model=np.zeros(0))) == 0.0
+    none = np.zeros(0)
+    assert fitting._error(trial_of(truth=none, model=none, outage=none)) == 0.0
     data = data_of(np.ones((1, 40)), error[None, :])
     judged = np.ones((1, 40), dtype=bool)
     assert choosing._errors(data, np.zeros((1, 40)), judged, ~judged) == (

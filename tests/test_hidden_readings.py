@@ -105,6 +105,14 @@ def test_a_gross_error_does_not_decide_a_lean():
     assert found.weight[0] < 0.05
 
 
+def test_gross_errors_that_the_simpler_one_foresaw_decide_a_lean():
+    rng = np.random.default_rng(2)
+    towards, error = 0.1 * rng.normal(size=(2, 300))
+    error[:12] = towards[:12] = 50.0  # a kettle that is on: a straight line knows, the model not
+    found = choose_lean(error, np.zeros(300), towards, np.full(300, 0.5), np.arange(300))
+    assert found.weight[0] > 0.8
+
+
 def leaning(model, **weights):
     """The same model, told how far to lean, everywhere; no interval wider for its level."""
     none = dict.fromkeys(("to_common", "to_line", "to_second"), 0.0) | weights

@@ -1,9 +1,12 @@
 """Slots in which most of the network is silent have leans, intervals and a course of their own."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
 import fieldmend as fm
+from fieldmend.field import honest
 from fieldmend.field.cycles import layered_course, long_enough
 from fieldmend.field.holdout import calibrate
 from fieldmend.field.lean import stack
@@ -41,6 +44,25 @@ def test_one_outage_is_one_witness():
         for size in (200, 2)
     )
     assert few < 0.6 < 0.8 < many
+
+
+def test_outages_that_hide_the_same_slots_are_fewer_witnesses():
+    rng = np.random.default_rng(1)
+    truth, remote, outage = rng.normal(size=400), np.full(400, 5.0), np.arange(400) // 20
+    bad, good = truth + rng.normal(size=400), truth + 0.4 * rng.normal(size=400)
+    whole, half, few = (
+        stack(truth, bad, good, remote, usual=0.0, outage=outage, fresh=fresh).weight[2]
+        for fresh in (1.0, 0.5, 0.1)
+    )
+    fewer = stack(truth, bad, good, remote, usual=0.0, outage=outage // 2).weight[2]
+    assert few < 0.8 * whole
+    assert half == pytest.approx(fewer)
+
+    slot = np.arange(400) % 20
+    trial = SimpleNamespace(outage=outage, slot=slot)
+    assert honest._fresh(trial) == pytest.approx(1 / 20)  # the same twenty slots every time
+    trial.slot = np.arange(400) // 2  # two nodes of each slot
+    assert honest._fresh(trial) == 1.0
 
 
 def test_the_next_outage_may_be_worse_than_those_that_were_hidden():

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from fieldmend.core.loop import Tell
 from fieldmend.core.prox import Mask
 from fieldmend.field.cycles import long_enough
-from fieldmend.field.flags import first_channels, learn, second_channels
+from fieldmend.field.flags import NEVER, first_channels, learn, second_channels
 from fieldmend.field.holdout import draw_hidden, draw_runs
 from fieldmend.field.mixture import mixture_start, worth_trying
 from fieldmend.field.model import (
@@ -23,7 +23,7 @@ from fieldmend.field.model import (
     update_factors,
 )
 from fieldmend.field.outages import silent_slots, usual_company
-from fieldmend.field.paying import paying
+from fieldmend.field.paying import habitual, paying
 from fieldmend.field.routine import Routine
 from fieldmend.field.screens import DistanceScreen, JumpScreen, Screen
 from fieldmend.field.second import Second, second_look
@@ -36,6 +36,7 @@ _ENOUGH = (
     20_000  # or as often as hides this many, at least twice; not where the network fell silent
 )
 _BETTER = 0.97  # the other start has to lower the error on hidden readings by this factor
+_TELLING = 30  # readings hidden in company, to tell which start is better
 
 
 @dataclass(frozen=True)
@@ -60,8 +61,9 @@ def fit(
     `lengths` are periods: days and weeks alike; with `routine` their usual course may count where
     the network is silent.
     """
+    screen: Screen
     rng = np.random.default_rng(seed)
-    false, field, screen = _screened(data, rng, tell)
+    false, field, screen, habit = _screened(data, rng, tell)
     clean = data.using(data.used & ~false)
     hidden = draw_hidden(clean.used, ~clean.used, _HIDDEN, rng)
     rest = clean.using(clean.used & ~hidden)
@@ -69,7 +71,7 @@ def fit(
     field = _grown(update_factors(field, rest, rng) if field.rank else field, rest, rng)
     tell(field.rank)
     start = "jumps"
-    if worth_trying(data):
+    if worth_trying(data) and not habit:
         shown = data.using(data.used & ~hidden)
         other = _from_mixture(shown, data, hidden, rng, seed)
         if _error(other[3]) < _BETTER * _error(judged(field, rest, clean, hidden)):
@@ -99,8 +101,13 @@ def quick_field(data: Data, seed: int) -> Field:
     return _grown(start_field(data), data, np.random.default_rng(seed))
 
 
-def _screened(data: Data, rng: np.random.Generator, tell: Tell) -> tuple[Mask, Field, Screen]:
-    """False readings, decided twice: without a field, then against a first one."""
+def _screened(
+    data: Data, rng: np.random.Generator, tell: Tell
+) -> tuple[Mask, Field, JumpScreen, bool]:
+    """False readings, decided twice: without a field, then against a first one.
+
+    And whether what looks false is a habit: then nothing is.
+    """
     false, first = learn(first_channels(data), data.used, data.slots)
     clean = data.using(data.used & ~false)
     field = start_field(clean)
@@ -109,8 +116,11 @@ def _screened(data: Data, rng: np.random.Generator, tell: Tell) -> tuple[Mask, F
         tell(field.rank)
     channels = second_channels(data, field.common())
     second = learn(channels, data.used, data.slots)[1]
+    if habitual(second, channels, data):
+        never = replace(second, more=(NEVER, NEVER))
+        return np.zeros_like(false), field, JumpScreen(first, never), True
     false, second = paying(second, channels, data, field)
-    return false, field, JumpScreen(first, second)
+    return false, field, JumpScreen(first, second), False
 
 
 def _allowed(rank: int, data: Data) -> int:
@@ -179,6 +189,10 @@ def silences(fitted: Fit, seed: int) -> Trial:
 
 
 def _error(trial: Trial) -> float:
-    """Mean square error on hidden readings, the worst twentieth left out: some are anomalies."""
-    square = np.sort((trial.truth - trial.model) ** 2)
+    """Mean square error on hidden readings, the worst twentieth left out: some are anomalies.
+
+    Of those in company, if they tell: most of a hidden silence is one witness, right or wrong.
+    """
+    off, heard = trial.truth - trial.model, trial.outage < 0
+    square = np.sort((off[heard] if heard.sum() >= _TELLING else off) ** 2)
     return float(np.sqrt(square[: max(1, int(0.95 * square.size))].mean())) if square.size else 0.0

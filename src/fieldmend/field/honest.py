@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 
@@ -60,16 +61,17 @@ class Honest:
     def _alone(cls, trial: Trial, level: float, usual: float, routine: float) -> Honest:
         """Of hidden readings without company: one outage is one witness."""
         truth, remote, outage = trial.truth, trial.remote, trial.outage
+        told = partial(stack, outage=outage, fresh=_fresh(trial))
         to_common = choose_lean(truth, trial.model, trial.common, remote, outage)
         model = to_common.mix(trial.model, trial.common, remote)
-        to_second = stack(truth, model, trial.second, remote, usual=usual, outage=outage)
+        to_second = told(truth, model, trial.second, remote, usual=usual)
         mean = to_second.mix(model, trial.second, remote)
         # Without company the model says little more than a line does: half and half to start from.
-        to_line = stack(truth, mean, trial.line, remote, outage=outage)
+        to_line = told(truth, mean, trial.line, remote)
         mean = to_line.mix(mean, trial.line, remote)
         to_routine = None
         if np.isfinite(trial.routine).any():
-            to_routine = stack(truth, mean, trial.routine, remote, usual=routine, outage=outage)
+            to_routine = told(truth, mean, trial.routine, remote, usual=routine)
             mean = to_routine.mix(mean, trial.routine, remote)
         z = np.abs(truth - mean) / trial.sd
         calibration = calibrated(z, remote, outage, level, mean, together=True)
@@ -118,6 +120,12 @@ class Honest:
         """The estimates of hidden readings."""
         said = trial.model, trial.common, trial.line, trial.second, trial.remote
         return self.mix(Said(*said, trial.outage >= 0, trial.routine))
+
+
+def _fresh(trial: Trial) -> float:
+    """Slots hidden by outages, over those of each outage added up: a short record repeats them."""
+    each = np.unique(np.stack([trial.outage, trial.slot]), axis=1)
+    return len(np.unique(each[1])) / each.shape[1]
 
 
 @dataclass(frozen=True)

@@ -60,13 +60,15 @@ def stack(
     *,
     usual: float = 0.5,
     outage: Index | None = None,
+    fresh: float = 1.0,
 ) -> Lean:
     """Weights of a second estimate of the same standing as the first, per class of remoteness.
 
     Of two good estimates with errors of their own, some of each is better than either, so the
     usual weight is half and half until hidden readings say otherwise: first all of them together,
     then those of each class. Neighbours in a long gap say nearly the same: they are few witnesses;
-    where the whole network was silent, `outage` numbers them: each is one.
+    where the whole network was silent, `outage` numbers them: each is one, or the share of one that
+    is `fresh`, where several hide the same slots.
     """
     there = np.isfinite(other)
     error, towards = (truth - model)[there], (other - model)[there]
@@ -77,7 +79,7 @@ def stack(
         if number is None:
             witnesses = own.sum() / max(1.0, _APART * float(np.median(remote[own])))
         else:
-            witnesses = float(len(np.unique(number[own])))
+            witnesses = fresh * len(np.unique(number[own]))
         return _shrunk(error[own], towards[own], witnesses, usual)
 
     every = np.ones(len(error), dtype=np.bool_)
@@ -105,9 +107,10 @@ def _shrunk(error: Array, towards: Array, witnesses: float, usual: float) -> flo
 
 
 def _weight(error: Array, towards: Array, run: Index) -> float:
-    # A few gross errors must not decide.
-    bound = 4.0 * float(np.quantile(np.abs(error), 0.95))
-    error = np.clip(error, -bound, bound)
+    # A few gross errors that neither foresaw must not decide: they count as less.
+    least = np.minimum(np.abs(error), np.abs(error - towards))
+    part = np.minimum(1.0, 4.0 * float(np.quantile(least, 0.95)) / np.maximum(least, 1e-300))
+    error, towards = part * error, part * towards
     curve = float(towards @ towards)
     best = min(1.0, max(0.0, float(error @ towards) / curve)) if curve > 0 else 0.0
     gain = error**2 - (error - best * towards) ** 2

@@ -5,7 +5,8 @@ rise to. So the readings just before and just after each flagged segment are hid
 twice from the node's other readings and the common field: as if the segment were real, and without
 it. Flags with little evidence behind them are kept only if leaving them out pays on the whole;
 those of single readings (and of few nodes) also only if as many have more: where there are spikes,
-most are plain to see.
+most are plain to see. Where most nodes leave their course every now and then, it is a habit, and
+nothing is false.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from fieldmend.field.flags import COMPANY, NEVER, Channel, Rule, Segments
 from fieldmend.field.model import Data, Field
 
 _PLAIN = 3.0, 2.0  # strong evidence, of single readings (49 in 50 of injected ones) and of longer
+_HABIT = 0.01  # departures of several readings, of a node's readings: more often are no faults
 _FAR = 4.0  # times the nineteenth twentieth: an error beyond counts as this large
 
 
@@ -38,6 +40,17 @@ def paying(
         more[k] += _needed(found.score[own], gain[own], strong)
     rule = replace(rule, more=(more[0], more[1]))
     return rule.segments(channels, data.used, data.slots).mask(data.used), rule
+
+
+def habitual(rule: Rule, channels: tuple[Channel, ...], data: Data) -> bool:
+    """True if most nodes leave their course and come back so often that it is what they do.
+
+    A kettle, a pump, a door: what is beside is closer without them, but not what was lost within.
+    """
+    found = rule.segments(channels, data.used, data.slots)
+    longer = found.at.node[found.start[found.length > 1]]
+    often = np.bincount(longer, minlength=len(data.used)) / np.maximum(data.used.sum(axis=1), 1)
+    return float(np.median(often)) > _HABIT
 
 
 def _gains(found: Segments, false: Mask, data: Data, field: Field) -> Array:
