@@ -127,15 +127,18 @@ def test_bounded_keeps_equal_readings_equal_and_squares_finite():
     assert values[1, 2] == values[2, 2]
 
 
-def test_a_few_factors_of_many_nodes_are_those_of_all(monkeypatch):
+@pytest.mark.parametrize("slots", [80, 400], ids=["fewer slots", "fewer nodes"])
+@pytest.mark.parametrize("many", [300, 1000], ids=["by Lanczos", "by all"])
+def test_a_few_factors_of_many_nodes_are_those_of_all(slots, many, monkeypatch):
     rng = np.random.default_rng(4)
-    Y = rng.normal(size=(80, 3)) @ rng.normal(size=(3, 320)) * [5.0] + rng.normal(size=(80, 320))
+    Y = 5.0 * rng.normal(size=(slots, 3)) @ rng.normal(size=(3, 320))
+    Y += rng.normal(size=Y.shape)
     weight = rng.uniform(0.5, 1.0, 320)
+    monkeypatch.setattr(implied, "MANY", many)
     few = implied._Leading(Y, 3)(weight)
-    monkeypatch.setattr(implied, "MANY", 1000)
-    every = implied._Leading(Y, 3)(weight)
+    every = np.linalg.svd(Y * weight, full_matrices=False)[2][:3].T
     np.testing.assert_allclose(np.abs((few * every).sum(axis=0)), 1.0, rtol=1e-9)
-    nothing = implied._Leading(np.zeros((5, 400)), 2)(np.ones(400))
+    nothing = implied._Leading(np.zeros((slots // 16, 400)), 2)(np.ones(400))
     assert nothing.shape == (400, 2)
 
 
@@ -237,3 +240,25 @@ def test_the_shapes_have_to_agree():
         faults.spikes(readings(), np.zeros((3, 3)))
     with pytest.raises(ValueError, match="slots × nodes"):
         faults.persistent(np.zeros(5))
+
+
+def test_some_slots_of_a_long_record_tell_the_levels(monkeypatch):
+    rng = np.random.default_rng(4)
+    common = rng.normal(size=(900, 2)).cumsum(axis=0)
+    X = common @ rng.normal(size=(2, 12)) + rng.normal(size=(900, 12))
+    X[rng.random(X.shape) < 0.1] = np.nan
+    every = implied.implied(X, ~np.isnan(X))
+    monkeypatch.setattr(implied, "LEVELS", 300)
+    some = implied.implied(X, ~np.isnan(X))
+    off = np.abs(some.residual - every.residual) / every.spread
+    assert 0 < np.nanmedian(off) < 0.1
+    np.testing.assert_allclose(some.spread, every.spread, rtol=0.1)
+
+
+@pytest.mark.parametrize("rank", [1, 2, 4])
+def test_systems_of_all_slots_are_each_solved(rank):
+    rng = np.random.default_rng(rank)
+    roots = rng.normal(size=(30, rank, rank + 2))
+    squares, sides = roots @ roots.transpose(0, 2, 1), rng.normal(size=(30, rank, 3))
+    found = implied._each_solved(squares.transpose(1, 2, 0), sides.transpose(1, 2, 0))
+    np.testing.assert_allclose(found.transpose(2, 0, 1), np.linalg.solve(squares, sides))

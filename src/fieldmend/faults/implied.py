@@ -11,6 +11,8 @@ from fieldmend.faults.stretches import MAD, Array, Mask, node_medians, slot_medi
 
 # Slots from which the loadings are learnt, evenly spaced; more does not help and costs.
 LEARNT = 1500
+# Slots that the levels of the nodes are told by: a median of so many is off by a hundredth.
+LEVELS = 10_000
 # Parts of them; a reference window leaves out two neighbouring ones.
 WINDOWS = 6
 RANKS = 4
@@ -56,18 +58,28 @@ def implied(X: Array, trusted: Mask, known: Implied | None = None) -> Implied:
     Z = (X - centre) / scale
     loadings, noise = _loadings(Z, trusted)
     loadings = _useful(Z, trusted, loadings, noise)
-    residual = np.empty_like(Z)
-    step = max(1, BLOCK // X.shape[1])
-    for turn in range(2):
-        for start in range(0, X.shape[0], step):
-            rows = slice(start, start + step)
-            residual[rows] = _left_out(Z[rows], trusted[rows], loadings, noise)
-        if turn == 0:  # the nodes' levels, now that the factors are known
-            level = np.nan_to_num(node_medians(np.where(trusted, residual, np.nan)))
-            Z -= level
-            residual -= level
-        noise = _spread(residual, trusted)
-    return Implied(residual * scale, noise * scale, X, trusted)
+    # The nodes' levels, now that the factors are known, and how far they are off them.
+    some = slice(None) if len(X) <= LEVELS else _spaced(len(X), LEVELS)
+    residual = _residuals(Z[some], trusted[some], loadings, noise)
+    level = np.nan_to_num(node_medians(np.where(trusted[some], residual, np.nan)))
+    Z -= level
+    noise = _spread(residual - level, trusted[some])
+    residual = _residuals(Z, trusted, loadings, noise)
+    return Implied(residual * scale, _spread(residual, trusted) * scale, X, trusted)
+
+
+def _residuals(Z: Array, trusted: Mask, loadings: Array, noise: Array) -> Array:
+    out = np.empty_like(Z)
+    step = max(1, BLOCK // Z.shape[1])
+    for start in range(0, len(Z), step):
+        rows = slice(start, start + step)
+        out[rows] = _left_out(Z[rows], trusted[rows], loadings, noise)
+    return out
+
+
+def _spaced(slots: int, count: int) -> Array:
+    """So many slots at the most, evenly spaced."""
+    return np.unique(np.linspace(0, slots - 1, min(count, slots)).astype(int))
 
 
 def _scaling(X: Array, trusted: Mask) -> tuple[Array, Array]:
@@ -91,7 +103,7 @@ def _loadings(Z: Array, trusted: Mask) -> tuple[Array, Array]:
     slots, nodes = Z.shape
     lag = max(1, slots // 20) if slots > 2 else 0
     rank = min(RANKS, max(1, (nodes - 1) // 3), slots)
-    rows = np.unique(np.linspace(0, slots - 1 - lag, min(LEARNT, slots - lag)).astype(int))
+    rows = _spaced(slots - lag, LEARNT)
     seen = trusted[rows] & trusted[rows + lag] if lag else trusted[rows]
     Y = Z[rows + lag] - Z[rows] if lag else Z[rows]
     Y = np.where(seen, np.clip(Y, -6, 6), 0.0)
@@ -233,7 +245,7 @@ def _useful(Z: Array, trusted: Mask, A: Array, noise: Array) -> Array:
     slots. A factor that is one node's fault is known to nobody else, so it goes.
     """
     slots, nodes = Z.shape
-    rows = np.unique(np.linspace(0, slots - 1, min(TRIED, slots)).astype(int))
+    rows = _spaced(slots, TRIED)
     errors = np.full((A.shape[1], nodes), np.inf)
     for k in range(A.shape[1]):
         residual = _left_out(Z[rows], trusted[rows], A[:, : k + 1], noise)

@@ -91,11 +91,11 @@ def _together(con: "duckdb.DuckDBPyConnection", conditions: Sequence[str]) -> It
         names = conditions[start : start + size]
         cells = ", ".join(f"v{start + i} AS v{i}" for i in range(len(names)))
         found = con.execute(
-            f"SELECT node, hash(node) AS h, {cells} FROM used ORDER BY node, t"
+            f"SELECT hash(node) AS h, {cells} FROM used ORDER BY node, t"
         ).fetchnumpy()
-        name = np.asarray(found["node"])
-        node = np.cumsum(np.append(False, name[1:] != name[:-1])) if rows else np.empty(0, int)
+        # Names would come as half a million objects; their hashes change where they do.
         hashed = np.asarray(found["h"])
+        node = np.cumsum(np.append(False, hashed[1:] != hashed[:-1])) if rows else np.empty(0, int)
         for i, condition in enumerate(names):
             column = np.ma.asarray(found[f"v{i}"])
             heard = ~np.ma.getmaskarray(column)
