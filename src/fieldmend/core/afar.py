@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from fieldmend.core.cluster import Cluster
-from fieldmend.core.problem import Scaling, at_once, middles, thinned
+from fieldmend.core.problem import Scaling, at_once, medians, thinned
 from fieldmend.core.prox import Array, Mask
 from fieldmend.core.readings import checked
 from fieldmend.core.spread import Spread
@@ -110,7 +110,7 @@ def _columns(pair: tuple[Array, Mask], rows: slice, columns: slice) -> tuple[Arr
 
 def _medians(*parts: tuple[Array, Mask]) -> tuple[Array, Array]:
     X, observed = (np.concatenate(one) for one in zip(*parts, strict=True))
-    return middles(X, observed)
+    return medians(X, observed)
 
 
 def _scaled(pair: tuple[Array, Mask], scaling: Scaling) -> Array:

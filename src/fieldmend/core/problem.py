@@ -25,7 +25,6 @@ import numpy as np
 
 from fieldmend.core import prox
 from fieldmend.core.engine import blocks, sweep
-from fieldmend.core.medians import medians
 from fieldmend.core.prox import Array, Mask
 
 
@@ -238,17 +237,27 @@ def at_once(slots: int, nodes: int) -> list[Any]:
     return np.array_split(np.arange(nodes), -(-slots * nodes // _AT_ONCE))
 
 
-def middles(X: Array, observed: Mask) -> tuple[Array, Array]:
+def medians(X: Array, observed: Mask) -> tuple[Array, Array]:
     """Of some nodes the median and 1.4826·MAD of what was observed, all of them at once."""
     x = np.where(observed, np.clip(X.astype(np.float64), -_LARGEST, _LARGEST), np.nan).T.copy()
-    middle = medians(x)
+    middle = _row_medians(x)
     off = np.abs(x - middle[:, None])
-    usual = medians(off)
+    usual = _row_medians(off)
     mostly = usual == 0
     if mostly.any():
         rest = off[mostly]
-        usual[mostly] = medians(np.where(rest > 0, rest, np.nan))
+        usual[mostly] = _row_medians(np.where(rest > 0, rest, np.nan))
     return middle, np.where(usual > np.finfo(np.float64).tiny, _NORMAL * usual, np.nan)
+
+
+def _row_medians(x: Array) -> Array:
+    """Median of each row's numbers, NaN where there are none; sorts `x`."""
+    ranked = np.sort(x, axis=1)  # NaN last
+    count = x.shape[1] - np.isnan(x).sum(axis=1)
+    row = np.arange(len(x))
+    low, high = ranked[row, np.maximum(count - 1, 0) // 2], ranked[row, count // 2]
+    out: Array = np.where(count % 2 == 1, low, (low + high) / 2)
+    return out
 
 
 @dataclass(frozen=True)
@@ -272,7 +281,7 @@ class Scaling:
         X, observed = X[thin], observed[thin]
         if not center and not scale:
             return cls(np.zeros(nodes), np.ones(nodes))
-        parts = [middles(X[:, some], observed[:, some]) for some in at_once(*X.shape)]
+        parts = [medians(X[:, some], observed[:, some]) for some in at_once(*X.shape)]
         return cls.of_medians(parts, center=center, scale=scale)
 
     @classmethod

@@ -8,8 +8,7 @@ from functools import cached_property, partial
 
 import numpy as np
 
-from fieldmend.core.medians import medians
-from fieldmend.faults.stretches import Array, node_medians
+from fieldmend.faults.stretches import Array, medians, node_medians
 
 # A departure is looked at in about so many steps, whatever its length.
 STEPS = 6

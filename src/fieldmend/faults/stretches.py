@@ -8,8 +8,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fieldmend.core.medians import median, medians
-
 Array = NDArray[Any]
 Mask = NDArray[np.bool_]
 
@@ -137,10 +135,32 @@ def node_medians(values: Array) -> Array:
     return medians(values.T)
 
 
+def medians(values: Array) -> Array:
+    """Median of the numbers along the last axis, which is not empty; NaN where there are none.
+
+    Examples
+    --------
+    >>> medians(np.array([[1.0, 3.0, np.nan], [np.nan, np.nan, np.nan]]))
+    array([ 2., nan])
+    """
+    ranked = np.sort(values, axis=-1)  # NaN last
+    ranked = ranked.reshape(-1, values.shape[-1])
+    count = values.shape[-1] - np.isnan(ranked).sum(axis=-1)
+    row = np.arange(len(ranked))
+    low = ranked[row, np.maximum(count - 1, 0) // 2]
+    high = ranked[row, count // 2]  # within: the axis is not empty
+    return np.where(count > 0, low + (high - low) / 2, np.nan).reshape(values.shape[:-1])
+
+
 def _median(column: Array) -> float:
     """Of a long column, which is not worth sorting."""
     heard = column[~np.isnan(column)]
-    return median(heard) if heard.size else np.nan
+    if not heard.size:
+        return np.nan
+    at = (heard.size - 1) // 2, heard.size // 2
+    ordered = np.partition(heard, at)
+    low, high = ordered[at[0]], ordered[at[1]]
+    return float(low + (high - low) / 2)
 
 
 def slot_medians(values: Array) -> Array:

@@ -13,7 +13,6 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import gammaln, stdtrit
 
-from fieldmend.core.medians import median
 from fieldmend.core.prox import Array, Mask
 
 Index = NDArray[np.intp]
@@ -119,9 +118,16 @@ def _levels(values: Array, node: Index, nodes: int, scale: Array) -> tuple[Array
     centre, spread = np.zeros(nodes), np.ones(nodes)
     for n, (a, b) in enumerate(pairwise(starts)):
         if b > a:
-            centre[n] = median(values[a:b])
-            spread[n] = median(np.abs(values[a:b] - centre[n]))
+            centre[n] = _median(values[a:b])
+            spread[n] = _median(np.abs(values[a:b] - centre[n]))
     return centre, np.maximum(spread, scale)
+
+
+def _median(values: Array) -> float:
+    """As `numpy.median`, which takes more than twice as long for one node."""
+    middle = (len(values) - 1) // 2, len(values) // 2
+    ordered = np.partition(values, middle)
+    return float((ordered[middle[0]] + ordered[middle[1]]) / 2)
 
 
 def _freedom(z: Array) -> int:
