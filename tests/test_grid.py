@@ -91,6 +91,21 @@ def test_nodes_of_different_rates():
     assert fm.read(pd.concat(fast + slow)).grid().slot == 3600 * SECOND
 
 
+def test_months_are_no_slots_of_equal_length_and_that_is_said(tmp_path):
+    rows = [
+        f"{n},{year}-{month:02d}-01,{month}"
+        for n in "ab"
+        for year in range(2000, 2010)
+        for month in range(1, 13)
+    ]
+    path = tmp_path / "months.csv"
+    path.write_text("node,time,rain\n" + "\n".join(rows))
+    notes = " ".join(fm.read(path).grid().origin.notes)
+    assert "calendar months differ in length" in notes
+    weeks = fm.read(path).grid(slot="7d")
+    assert "calendar months" not in " ".join(weeks.origin.notes)
+
+
 def test_a_slot_far_too_short_warns_and_offers_a_longer_one():
     records = fm.read(frame(np.arange(0, 36000, 600), np.ones(60)))
     assert not records.grid().origin.warnings

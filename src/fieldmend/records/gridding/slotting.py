@@ -40,6 +40,7 @@ ROUND: list[int] = sorted(
     + [m * 60 * SECOND for m in (1, 2, 3, 5, 10, 15, 20, 30)]
     + [m * 3600 * SECOND for m in (1, 2, 3, 4, 6, 8, 12, 24)]
 )
+MONTH = 28 * 86400 * SECOND, 31 * 86400 * SECOND
 LONGEST = 10_000 * 365 * 86400 * SECOND
 SLACK = 0.1
 MAX_STRETCH = 50
@@ -188,10 +189,10 @@ def found(records: "Records", low: int, high: int, rows: int) -> tuple[int, str]
         return _assumed(high - low), "taken for want of two readings of one node"
     near = min(ROUND, key=lambda length: abs(math.log(length / step)))
     length = near if abs(near / step - 1) <= SLACK else _three_digits(step)
-    return (
-        length,
-        f"found: a node's readings come every {slot_length(_three_digits(step))} (median)",
-    )
+    why = f"found: a node's readings come every {slot_length(_three_digits(step))} (median)"
+    if MONTH[0] <= step <= MONTH[1]:
+        why += "; calendar months differ in length: now and then two share a slot, or one is empty"
+    return length, why
 
 
 def _assumed(span: int) -> int:
