@@ -59,12 +59,12 @@ def innovations(rest: Array, observed: Mask, links: Mask, grid: Array) -> tuple[
 
     run = _Filter(grid, fresh.shape[1])
     heard = cut(observed)
-    starts, lost = fresh.any(axis=1).tolist(), (heard == 0).any(axis=1).tolist()
+    starts, lost = (set(np.flatnonzero(m.any(axis=1)).tolist()) for m in (fresh, heard == 0))
     for t, (y, seen) in enumerate(zip(cut(rest), heard, strict=True)):
-        run.predict(fresh[t] if starts[t] else None)
+        run.predict(fresh[t] if t in starts else None)
         run.hear(y, seen)
         if t >= warm:
-            run.count(seen > 0 if lost[t] else None)
+            run.count(seen > 0 if t in lost else None)
     return tuple(part.reshape(len(grid), count, nodes).sum(axis=1) for part in run.sums())
 
 
