@@ -37,6 +37,7 @@ _FALL = 0.5  # the factor by which μ falls during continuation
 _STAGE, _LONGEST_STAGE = 2, 30  # iterations between two falls of μ: at least, at most
 _STAGE_GAP = 0.2  # the gap at which a stage is done
 _EXACT = 1000  # nodes up to which the subspace grows along the readings' singular vectors
+_FIRST = 32  # singular vectors of the readings that are found alone, where all are many
 SMALL = 2e5  # entries up to which single precision does not pay
 _SINGLE_UNTIL, _SINGLE_STEPS = 1e-4, 20  # the gap and the iterations at which it ends
 
@@ -325,7 +326,9 @@ class HuberSolver:
             return kept
         start = self.used % nodes
         self.used += lacking
-        fresh = np.take(self.reserve, range(start, start + lacking), axis=1, mode="wrap")
+        few = start + lacking <= _FIRST < nodes // 4
+        reserve = self.first if few else self.reserve
+        fresh = np.take(reserve, range(start, start + lacking), axis=1, mode="wrap")
         grown = np.hstack([kept, fresh])
         Q: Array = np.linalg.qr(grown)[0]
         Q[:, : kept.shape[1]] = kept
@@ -347,6 +350,22 @@ class HuberSolver:
         nodes = self.problem.shape[1]
         if nodes > _EXACT:
             return self.rng.standard_normal((nodes, nodes // 2))
+        vectors: Array = np.linalg.eigh(self._gram)[1][:, ::-1]
+        return vectors
+
+    @cached_property
+    def first(self) -> Array:
+        """The first of them: most solves ask for no more."""
+        from scipy.linalg import eigh  # here: slow to import
+
+        nodes = self.problem.shape[1]
+        if nodes > _EXACT:
+            return self.reserve
+        vectors: Array = eigh(self._gram, subset_by_index=(nodes - _FIRST, nodes - 1))[1][:, ::-1]
+        return vectors
+
+    @cached_property
+    def _gram(self) -> Array:
         limit = self._limit
 
         def kernel(R: Array) -> tuple[tuple[()], tuple[Any, ...]]:
@@ -354,8 +373,8 @@ class HuberSolver:
             return (), (C.T @ C,)
 
         _, (gram,) = sweep(kernel, self.problem.readings)
-        vectors: Array = np.linalg.eigh(gram)[1][:, ::-1]
-        return vectors
+        out: Array = gram
+        return out
 
     def _norm(self, basis: Array) -> float:
         """About ‖P_O R‖₂ without the largest spikes, from the first basis's image."""

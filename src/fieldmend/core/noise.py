@@ -17,6 +17,7 @@ from fieldmend.core.engine import sweep
 from fieldmend.core.huber import SMALL, HuberSolver
 from fieldmend.core.problem import LowRank, Problem, default_lam, spectral_edge
 from fieldmend.core.prox import Array, Mask
+from fieldmend.core.ranks import parted, quantiles
 
 _FALL = 0.5
 _MET = 1.01  # μ this close to the noise's spectral norm has met it
@@ -58,7 +59,7 @@ def estimate_noise(readings: Array, observed: Mask, *, weigh: bool = True, seed:
     sizes = sizes[sizes > 1e-150]  # constant nodes say nothing of the noise
     if not sizes.size:
         return Noise(1.0, np.ones(nodes), None)
-    spread = _NORMAL * float(np.median(sizes))
+    spread = _NORMAL * quantiles(sizes, 0.5)[0]
     floor = _LEAST * spread * edge
     problem = Problem(readings, observed, lam, floor)
     solver = HuberSolver(problem, seed=seed)
@@ -136,7 +137,7 @@ def _middle(sizes: Array) -> float:
     if not sizes.size:
         return 0.0
     half, fifth = len(sizes) // 2, (4 * len(sizes)) // 5
-    ordered = np.partition(sizes, (half, fifth))
+    ordered = parted(sizes, half, fifth)
     return float(max(ordered[half], 0.5 * ordered[fifth] / 1.9))
 
 

@@ -58,11 +58,13 @@ def innovations(rest: Array, observed: Mask, links: Mask, grid: Array) -> tuple[
         return np.ascontiguousarray(chosen.transpose(1, 2, 0).reshape(len(at), -1))
 
     run = _Filter(grid, fresh.shape[1])
-    for t, (y, seen) in enumerate(zip(cut(rest), cut(observed), strict=True)):
-        run.predict(fresh[t])
+    heard = cut(observed)
+    starts, lost = (set(np.flatnonzero(m.any(axis=1)).tolist()) for m in (fresh, heard == 0))
+    for t, (y, seen) in enumerate(zip(cut(rest), heard, strict=True)):
+        run.predict(fresh[t] if t in starts else None)
         run.hear(y, seen)
         if t >= warm:
-            run.count(seen)
+            run.count(seen > 0 if t in lost else None)
     return tuple(part.reshape(len(grid), count, nodes).sum(axis=1) for part in run.sums())
 
 
@@ -75,15 +77,15 @@ class _Filter:
         self.forget, self.start = self.phi**2, 1.0 / (1.0 - self.phi**2)
         self.mean, self.variance = np.zeros(shape), self.start.copy()
         self.square, self.log_det, self.product = np.zeros(shape), np.zeros(shape), np.ones(shape)
-        self.spread, self.weight, self.off, self.gain = (np.empty(shape) for _ in range(4))
+        self.spread, self.weight, self.off, self.gain, self.moved = np.empty((5, *shape))
         self.folded = 0
 
-    def predict(self, fresh: Mask) -> None:
-        """The next slot, which some chains start afresh with."""
+    def predict(self, fresh: Mask | None) -> None:
+        """The next slot, which some chains start afresh with, if any."""
         self.mean *= self.phi
         self.variance *= self.forget
         self.variance += 1.0
-        if fresh.any():
+        if fresh is not None:
             self.mean[:, fresh] = 0.0
             self.variance[:, fresh] = self.start[:, fresh]
 
@@ -94,15 +96,16 @@ class _Filter:
         np.subtract(y, self.mean, out=self.off)
         np.multiply(self.variance, self.weight, out=self.gain)
         self.weight *= self.off
-        self.mean += self.variance * self.weight
+        np.multiply(self.variance, self.weight, out=self.moved)
+        self.mean += self.moved
         self.gain *= self.variance
         self.variance -= self.gain
 
-    def count(self, seen: Array) -> None:
-        """Add what was heard to the sums."""
+    def count(self, seen: Mask | None) -> None:
+        """Add what was heard to the sums; None where all were."""
         self.weight *= self.off
         self.square += self.weight
-        self.product *= self.spread if seen.all() else np.where(seen, self.spread, 1.0)
+        self.product *= self.spread if seen is None else np.where(seen, self.spread, 1.0)
         self.folded += 1
         if self.folded % _FOLD == 0:
             self._fold()
