@@ -551,6 +551,17 @@ def test_a_phone_has_one_screen_for_each_condition_before_details(chromium, tmp_
     assert chromium.run("document.querySelectorAll('canvas[data-worst][data-drawn]').length") == 3
 
 
+def test_a_unit_beside_a_long_name_is_not_cut_into_letters(chromium, tmp_path):
+    name = "Snow Water Equivalent at the Start of Hour Values"
+    rec = changed(network((300, 4), (name,)), name, unit="inches")
+    chromium.open(written(tmp_path, rec), width=390, height=800, mobile=True)
+    lines = chromium.run(
+        "(e => e.getClientRects()[0].height / parseFloat(getComputedStyle(e).lineHeight))"
+        "(document.querySelector('.screen h3 .unit'))"
+    )
+    assert lines < 1.5
+
+
 CONTRASTS = """(() => {
   const parts = (c) => (c.match(/[\\d.]+/g) || []).map(Number);
   const light = (c) => { const f = parts(c).slice(0, 3).map((v) => { v /= 255;

@@ -97,7 +97,7 @@ def _start(body: list[tuple[int, str]], known: frozenset[str]) -> tuple[int, str
     start = len(body) - len(named)
     lines = [line for _, line in named]
     delimiter = max(DELIMITERS, key=lambda d: _score(d, lines, known))
-    marks = DELIMITERS[:4]
+    marks: tuple[str, ...] = DELIMITERS[:4]
     if named_in(lines[0], delimiter, OWN):
         return start, delimiter
     if _agreement(delimiter, lines) >= FITTING:
@@ -131,6 +131,8 @@ def _commented(
     numbered: Sequence[tuple[int, str]], first: int, width: int, delimiter: str
 ) -> tuple[str, ...] | None:
     """The names in the last comment above the records, as KNMI writes them; None if it has none."""
+    if delimiter in (" ", BLANKS):
+        return None  # any sentence has blanks
     above = [line for i, line in numbered if i < first and line.lstrip().startswith("#")]
     cells = [cell.strip() for cell in split(above[-1].lstrip("# "), delimiter)] if above else []
     sound = len(cells) == width and all(cells) and not any(map(NUMBER.fullmatch, cells))

@@ -46,7 +46,7 @@ def stage(path: Path, name: str, con: "duckdb.DuckDBPyConnection", work: Path) -
 
 
 def refuse_claim(size: int, name: str, error: Exception) -> None:
-    """Refuse a small file that wants more memory than it can be about: a length in it is wrong."""
+    """Refuse a small file that wants far more memory than it has bytes: a length in it is wrong."""
     if size <= SMALL:
         raise InputError(
             f"the Parquet file is damaged ({shown(_first_line(error))})",

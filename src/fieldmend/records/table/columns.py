@@ -399,6 +399,8 @@ def _perhaps(
 ) -> str:
     """A column of whole numbers may be the node; one with decimals is none."""
     for name in others:
+        if {*words_of(name)} & FLAGS:
+            continue
         cells = cells_of(list(names).index(name), sample)
         if cells and all(re.fullmatch(r"\d+", cell) for cell in cells):
             return f", perhaps with node={shown(name)!r}"

@@ -9,13 +9,13 @@ from collections.abc import Callable, Mapping, Sequence
 
 from fieldmend.errors import InputError
 from fieldmend.records.sources.stage import Stage
-from fieldmend.records.table import abbreviations, clock, dates
+from fieldmend.records.table import abbreviations, clock, dates, months
 from fieldmend.records.table.timing import time_columns, time_is_named
 from fieldmend.records.vocabulary import MISSING
 from fieldmend.text import shown
 
 KINDS = ("basic", "compact", "compact hours", "dots", "twelve hours", "iso", "short",
-         *clock.months.ORDERS)  # fmt: skip
+         *months.ORDERS)  # fmt: skip
 FEWEST = 3  # stamps that show what a column holds
 UNIVERSAL = frozenset("utc gmt zulu".split())
 BEGINS = frozenset("start begin from first".split())
