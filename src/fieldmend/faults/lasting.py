@@ -20,6 +20,7 @@ from fieldmend.faults.events import (
     recurrent,
     shared,
 )
+from fieldmend.faults.frozen import frozen
 from fieldmend.faults.gross import beyond, flat, noisy, saturated, stuck, unreal
 from fieldmend.faults.implied import Implied, implied
 from fieldmend.faults.labels import Context
@@ -105,11 +106,15 @@ class Search:
         Off as a fault would be, but others saw it too.
     gross
         Those of the faults that need no witness and may bear none: stuck, noisy, impossible.
+    frozen
+        Those of them that many nodes share: nobody measured, so others at the same value excuse
+        nobody.
     """
 
     faults: Mask
     events: Mask
     gross: Mask
+    frozen: Mask
 
 
 def search(X: Any, context: Context | None = None) -> Search:
@@ -120,14 +125,13 @@ def search(X: Any, context: Context | None = None) -> Search:
     nothing = np.zeros(values.shape, dtype=np.bool_)
     gross = beyond(np.ldexp(values, int(power)), context.quantity.possible)
     if values.shape[0] == 0 or values.shape[1] < FEWEST_NODES:
-        return Search(gross, nothing, gross)
+        return Search(gross, nothing, gross, nothing)
     tests = context.quantity.tests
     gone = gross.copy()
     # Where many are saturated nobody is stuck or departs, and what is usual is told by other times.
     full = saturated(np.ldexp(values, int(power)), context.quantity)
-    if tests.stuck:
-        gross |= stuck(values) & ~full
-        gross |= flat(values, gross) & ~full
+    still, together = _still(values, gross, full, context)
+    gross |= still
     if tests.noisy:
         # A node is not noisy because it was dead for the rest of the record.
         gross |= noisy(np.where(gross, np.nan, values), context)
@@ -157,7 +161,17 @@ def search(X: Any, context: Context | None = None) -> Search:
     found = given_up(found, observed) & observed
     with np.errstate(over="ignore", invalid="ignore"):
         events = seen_too(values, found, context, gross, field=field, by_itself=by_itself)
-    return Search(found & ~events, events, gross)
+    return Search(found & ~events, events, gross, together)
+
+
+def _still(values: Array, gross: Mask, full: Mask, context: Context) -> tuple[Mask, Mask]:
+    """Readings that repeat for too long, and those of them that many nodes repeat together."""
+    if not context.quantity.tests.stuck:
+        return np.zeros_like(gross), np.zeros_like(gross)
+    out = stuck(values) & ~full
+    out |= flat(values, gross | out) & ~full
+    together = frozen(values, context) & ~full
+    return out | together, together
 
 
 def _moved(values: Array, left_out: Mask, context: Context) -> tuple[Mask, Implied]:
