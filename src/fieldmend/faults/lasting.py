@@ -21,7 +21,7 @@ from fieldmend.faults.events import (
     shared,
 )
 from fieldmend.faults.frozen import frozen
-from fieldmend.faults.gross import beyond, flat, noisy, saturated, stuck, unreal
+from fieldmend.faults.gross import beyond, flat, noisy, often_told, saturated, stuck, unreal
 from fieldmend.faults.implied import Implied, implied
 from fieldmend.faults.labels import Context
 from fieldmend.faults.levels import shifted
@@ -168,9 +168,11 @@ def _still(values: Array, gross: Mask, full: Mask, context: Context) -> tuple[Ma
     """Readings that repeat for too long, and those of them that many nodes repeat together."""
     if not context.quantity.tests.stuck:
         return np.zeros_like(gross), np.zeros_like(gross)
+    if context.quantity.kind is Kind.INTERMITTENT:
+        return stuck(values, often_told(values)), np.zeros_like(gross)
+    together = frozen(values, context) & ~full
     out = stuck(values) & ~full
     out |= flat(values, gross | out) & ~full
-    together = frozen(values, context) & ~full
     return out | together, together
 
 
