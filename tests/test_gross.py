@@ -86,3 +86,18 @@ def test_saturated_is_what_a_quarter_of_the_nodes_are():
     np.testing.assert_array_equal(gross.saturated(X, bounded), expected)
     assert not gross.saturated(X, Quantity(Kind.LINEAR)).any()
     assert not gross.saturated(X, Quantity(Kind.POSITIVE, low=0.0)).any()
+
+
+def test_amounts_that_others_tell_often_are_no_sign():
+    X = np.zeros((100, 4))
+    X[:10, 0], X[10:20, 0] = 0.2, 1.3
+    X[:60, 1] = 0.2
+    X[60:64, 1] = 1.3  # four of 100
+    X[:40, 2], X[40:60, 2] = 7.7, np.nan
+    got = gross.often_told(X)
+    assert got[:10, 0].all()
+    assert got[20:, 0].all()  # zero
+    assert not got[10:20, 0].any()
+    assert got[:60, 1].all()
+    assert not got[:60, 2].any()  # however often it says so itself
+    assert got[:, 3].all()

@@ -246,6 +246,20 @@ def test_nothing_to_see():
     assert identify("label", "", np.full((30, 3), np.nan)).kind in Kind
 
 
+def test_rain_that_is_hardly_ever_zero_is_a_positive_quantity():
+    """A month's rain: the name alone would take every test from it."""
+    monthly = np.where(RNG.random(DUST.shape) < 0.1, 0.0, DUST)
+    for name in ("precip", "rain", "sunshine_min"):
+        found = identify(name, "", monthly)
+        assert found.kind == Kind.POSITIVE
+        assert "% of its readings are 0" in found.reason
+        assert found.low == 0
+        assert not found.guessed
+    wet = np.where(RNG.random(DUST.shape) < 0.35, 0.0, DUST)
+    assert identify("rain", "", wet).kind == Kind.INTERMITTENT
+    assert identify("rain", "", DUST[:2, :3]).kind == Kind.INTERMITTENT  # too few to deny it
+
+
 def test_large_records_are_sampled():
     readings = np.tile(RAIN, (400, 2))
     assert behaviour(readings).count <= 500_000

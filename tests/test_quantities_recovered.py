@@ -181,6 +181,31 @@ def test_rain_is_never_negative_never_stuck_never_a_spike():
     assert error[0] < error[1]
 
 
+def test_a_gauge_that_repeats_an_amount_is_stuck_unless_others_tell_it_often():
+    rain = np.round(field("intermittent", seed=6), 1)
+    dry = rain.copy()
+    dry[100:140, 3] = 0.0
+    stuck = rain.copy()
+    stuck[100:140, 3] = 2.7
+    drops = stuck.copy()
+    drops[::9, ::2] = np.where(drops[::9, ::2] > 0, 2.7, 0.0)
+    sent = {"dry": dry, "stuck": stuck, "drops": drops}
+    nothing = np.zeros(rain.shape, dtype=bool)
+    found = {k: np.isin(recovered("intermittent", "rr1", X, nothing).flag, (3, 4))
+             for k, X in sent.items()}  # fmt: skip
+    assert not found["dry"].any()
+    assert not found["drops"].any()
+    assert found["stuck"][100:140, 3].all()
+    assert found["stuck"].sum() <= 42  # and what it read beside it, if that was the same
+
+
+def test_an_impossible_amount_of_rain_is_flagged():
+    rain = np.round(field("intermittent", seed=6), 1)
+    rain[50, 2] = -999.0
+    found = recovered("intermittent", "rr1", rain, np.zeros(rain.shape, dtype=bool))
+    assert np.argwhere(np.isin(found.flag, (3, 4))).tolist() == [[50, 2]]
+
+
 # --- directions -----------------------------------------------------------------------------------
 
 

@@ -134,7 +134,8 @@ def test_a_mask_that_the_field_refutes_is_dropped(monkeypatch):
     masked, gross = np.zeros((2, *net.readings.shape), dtype=bool)
     masked[100:160, 2] = masked[100:160, 5] = gross[100:160, 5] = True
     masked &= net.observed
-    found = faults.Search(masked, np.zeros_like(masked), gross & masked)
+    nothing = np.zeros_like(masked)
+    found = faults.Search(masked, nothing, gross & masked, nothing)
     monkeypatch.setattr(faults, "search", lambda *_: found)
     flag = fm.recover(fm.Grid.of(net.readings), holdout=False)["value"].flag
     assert not (flag[100:160, 2] == 3).any()

@@ -176,7 +176,7 @@ def _all(values: Array, z: Array, flagged: Mask, lasting: Mask, seen: Panel) -> 
         implied = np.empty(at.size)  # of all its stretches at once
         implied[long | short] = seen.implied(int(n), at[long | short])
         for marks, lasts in ((long, True), (short, False)):
-            for a, b in _parted(readings, marks):
+            for a, b in _parted(readings, marks, false):
                 yield Stretch(
                     node=int(n),
                     at=at[a:b],
@@ -190,12 +190,16 @@ def _all(values: Array, z: Array, flagged: Mask, lasting: Mask, seen: Panel) -> 
                 )
 
 
-def _parted(readings: Array, marks: Mask) -> Iterator[tuple[int, int]]:
+def _parted(readings: Array, marks: Mask, false: Mask) -> Iterator[tuple[int, int]]:
     """First and one past the last of each run of marks; where one mostly stands still, that apart.
 
-    What is beside a stuck stretch was not stuck, and may have been true.
+    What is beside a stuck stretch, or between two, was not stuck, and may have been true.
     """
     for a, b in zip(*stretches(marks), strict=True):
+        pieces = [(int(a + c), int(a + d)) for c, d in zip(*stretches(false[a:b]), strict=True)]
+        if len(pieces) > 1 and all(_still(readings[c:d]) for c, d in pieces):
+            yield from pieces
+            continue
         if b - a < history.SHORTEST_STUCK:
             yield int(a), int(b)
             continue
@@ -209,6 +213,11 @@ def _parted(readings: Array, marks: Mask) -> Iterator[tuple[int, int]]:
         for c, d in ((int(a), first), (first, first + length), (first + length, int(b))):
             if d > c:
                 yield c, d
+
+
+def _still(readings: Array) -> bool:
+    """Whether a piece is one value, too often for a spike."""
+    return readings.size > SPIKE and history.repeats(readings).length.size == 1
 
 
 def _longer(marks: Mask, most: int) -> Mask:

@@ -23,6 +23,8 @@ UNREAL = 10.0
 NEAR = 0.01
 # Readings between two far ones that do not part them.
 JOINED = 15
+# Share of what the other nodes tell that makes a value a usual one.
+OFTEN = 0.05
 
 
 def beyond(values: Array, possible: tuple[float, float]) -> Mask:
@@ -42,9 +44,35 @@ def saturated(values: Array, quantity: Quantity) -> Mask:
     return out
 
 
-def stuck(values: Array) -> Mask:
-    """Values that repeat for longer than this node and its companions ever do."""
-    runs = [history.repeats(column[~np.isnan(column)]) for column in values.T]
+def often_told(values: Array) -> Mask:
+    """Readings of 0, and those that one in twenty of the other nodes' readings above it equals.
+
+    A drop of 0.2 mm, a full hour of sun: what comes in such amounts stands at them for long.
+    """
+    told = values.astype(np.float32)  # equal up to single precision
+    out = np.asarray(told == 0)
+    heard = ~np.isnan(told) & ~out
+    amounts, place = np.unique(told[heard], return_inverse=True)
+    node = np.nonzero(heard)[1]
+    all_of, total = np.bincount(place, minlength=amounts.size), place.size
+    for n in np.flatnonzero(heard.any(axis=0)):
+        own = place[node == n]
+        others = all_of - np.bincount(own, minlength=amounts.size)
+        out[heard[:, n], n] = (others > OFTEN * max(total - own.size, 1))[own]
+    return out
+
+
+def stuck(values: Array, idle: Mask | None = None) -> Mask:
+    """Values that repeat for longer than this node and its companions ever do.
+
+    Runs at readings that are `idle` are neither counted nor found.
+    """
+    runs = []
+    for n, column in enumerate(values.T):
+        heard = ~np.isnan(column)
+        own = history.repeats(column[heard])
+        busy = slice(None) if idle is None else ~idle[heard, n][own.start]
+        runs.append(history.Repeats(own.start[busy], own.length[busy]))
     pooled = history.usual_repeats(np.concatenate([r.length for r in runs]))
 
     def test(n: int, readings: Array, _at: Array) -> Mask:

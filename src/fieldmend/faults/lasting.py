@@ -21,7 +21,8 @@ from fieldmend.faults.events import (
     recurrent,
     shared,
 )
-from fieldmend.faults.gross import beyond, flat, noisy, saturated, stuck, unreal
+from fieldmend.faults.frozen import frozen
+from fieldmend.faults.gross import beyond, flat, noisy, often_told, saturated, stuck, unreal
 from fieldmend.faults.implied import Implied, implied
 from fieldmend.faults.labels import Context
 from fieldmend.faults.levels import shifted
@@ -106,11 +107,15 @@ class Search:
         Off as a fault would be, but others saw it too.
     gross
         Those of them that need no witness and may bear none: stuck, noisy, impossible, absurd.
+    frozen
+        Those of them that many nodes share: nobody measured, so others at the same value excuse
+        nobody.
     """
 
     faults: Mask
     events: Mask
     gross: Mask
+    frozen: Mask
 
 
 def search(X: Any, context: Context | None = None) -> Search:
@@ -121,12 +126,14 @@ def search(X: Any, context: Context | None = None) -> Search:
     nothing = np.zeros(values.shape, dtype=np.bool_)
     gross = beyond(np.ldexp(values, int(power)), context.quantity.possible)
     if values.shape[0] == 0 or values.shape[1] < FEWEST_NODES:
-        return Search(gross, nothing, gross)
+        return Search(gross, nothing, gross, nothing)
     tests = context.quantity.tests
     gone = gross.copy()
     # Where many are saturated nobody is stuck or departs, and what is usual is told by other times.
     full = saturated(np.ldexp(values, int(power)), context.quantity)
-    gross |= _without_vote(values, gross, full, context)
+    still, together = _still(values, gross, full, context)
+    gross |= still
+    gross |= _wild(values, gross, context)
     found, by_itself = gross.copy(), gross
     field = None
     if tests.drift:
@@ -149,15 +156,24 @@ def search(X: Any, context: Context | None = None) -> Search:
     found = given_up(found, observed) & observed
     with np.errstate(over="ignore", invalid="ignore"):
         events = seen_too(values, found, context, gross, field=field, by_itself=by_itself)
-    return Search(found & ~events, events, gross)
+    return Search(found & ~events, events, gross, together)
 
 
-def _without_vote(values: Array, gross: Mask, full: Mask, context: Context) -> Mask:
-    """What no witness is asked about: stuck, noisy, far off in one jump, absurd."""
+def _still(values: Array, gross: Mask, full: Mask, context: Context) -> tuple[Mask, Mask]:
+    """Readings that repeat for too long, and those of them that many nodes repeat together."""
+    if not context.quantity.tests.stuck:
+        return np.zeros_like(gross), np.zeros_like(gross)
+    if context.quantity.kind is Kind.INTERMITTENT:
+        return stuck(values, often_told(values)), np.zeros_like(gross)
+    together = frozen(values, context) & ~full
+    out = stuck(values) & ~full
+    out |= flat(values, gross | out) & ~full
+    return out | together, together
+
+
+def _wild(values: Array, gross: Mask, context: Context) -> Mask:
+    """Noisy, far off in one jump, absurd: no witness is asked about these either."""
     tests, gross = context.quantity.tests, gross.copy()
-    if tests.stuck:
-        gross |= stuck(values) & ~full
-        gross |= flat(values, gross) & ~full
     if tests.noisy:
         # A node is not noisy because it was dead for the rest of the record.
         gross |= noisy(np.where(gross, np.nan, values), context)

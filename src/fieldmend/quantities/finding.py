@@ -15,6 +15,7 @@ from fieldmend.quantities.quantity import Quantity
 from fieldmend.text import counted, percent, shown
 
 MOSTLY_ZERO = 0.5  # share of readings that makes a quantity intermittent
+OFTEN_ZERO = 0.25  # and that one has to have whose name says so: a month's rain is hardly ever 0
 SKEWED = 3.0  # times as far to the 99 % quantile as to the 1 % one
 NEGATIVE = 0.01  # share of negative readings that "never below zero" bears: an analyser's noise
 FEW = 3  # values of a category
@@ -178,6 +179,9 @@ def _found(what: str, parts: list[str], seen: Behaviour) -> Quantity:
     if kind is Kind.INTERMITTENT and _rises(seen):
         reason = f"the name says {what}, and its readings only rise{_resets(seen)}"
         return Quantity(Kind.ACCUMULATOR, reason=reason, low=0.0)
+    if kind is Kind.INTERMITTENT and seen.count >= ENOUGH and seen.zero < OFTEN_ZERO:
+        reason = f"the name says {what}, but only {percent(seen.zero)} of its readings are 0"
+        return Quantity(Kind.POSITIVE, reason=reason, low=0.0)
     support = _supported(kind, seen)
     doubtful = names.weak(parts) and not support and kind is not Kind.LINEAR
     return Quantity(kind, reason=f"the name says {_a(what)}{support}", guessed=doubtful)

@@ -52,8 +52,9 @@ TESTS: Mapping[Kind, Tests] = MappingProxyType(
         Kind.CIRCULAR: Tests(spikes=False, noisy=False, drift=False),
         # A meter stands still when nothing happens. Its spikes are readings off its rising course.
         Kind.ACCUMULATOR: Tests(stuck=False, noisy=False, drift=False),
-        # A shower over one gauge is what rain does; zeros are not a stuck gauge.
-        Kind.INTERMITTENT: Tests(spikes=False, stuck=False, noisy=False, drift=False),
+        # A shower over one gauge is what rain does. Zeros are not a stuck gauge, nor is what others
+        # often tell, a drop or a full hour of sun; any other amount, over and over, is.
+        Kind.INTERMITTENT: Tests(spikes=False, noisy=False, drift=False),
         Kind.PASSED: Tests(spikes=False, stuck=False, noisy=False, drift=False),
     }
 )

@@ -186,6 +186,7 @@ class Told:
             (found.faults & ~self.rejected) | self.accepted,
             found.events & ~self.accepted,
             (found.gross & ~self.rejected) | self.accepted,
+            found.frozen & ~self.rejected,
         )
 
     def followed(self, solved: Solved, readings: Array, doubted: Array) -> Solved:

@@ -96,9 +96,10 @@ def evidence(piece: Piece, setting: Setting) -> Evidence:
     with np.errstate(over="ignore", invalid="ignore"):  # a node may send 1e308
         seen, context = on_its_scale(readings, setting.solver, _context(piece, setting))
         found = faults.search(seen, context)
-    rest = resting(readings, found.faults | found.events, setting.quantity)
+    rest = resting(readings, found.faults | found.events, setting.quantity) & ~found.frozen
     if rest.any():
-        found = faults.Search(found.faults & ~rest, found.events & ~rest, found.gross & ~rest)
+        parts = found.faults & ~rest, found.events & ~rest, found.gross & ~rest
+        found = faults.Search(*parts, found.frozen)
     usable = ~np.isnan(readings)
     where = setting.nodes, piece.times, setting.slot
     said = told(setting.options.decisions, setting.name, where, usable)
@@ -189,8 +190,7 @@ def _refuted(given: Evidence, solved: Solved, turn: float) -> Evidence:
         return given
     near = circle.near(given.readings, solved.estimate, turn)
     fine = faults.agreed(near, solved.estimate, (solved.lower, solved.upper), masked)
-    found = faults.Search(given.lasting & ~fine, given.found.events, given.found.gross)
-    return replace(given, found=found)
+    return replace(given, found=replace(given.found, faults=given.lasting & ~fine))
 
 
 def _expected(readings: Array, solved: Solved) -> Array:

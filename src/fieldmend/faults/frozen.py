@@ -1,0 +1,171 @@
+"""Nodes that stand still from one slot to another, all the same slots: nobody measured.
+
+A gateway or a database that repeats the last value, or writes 0, does so for many nodes. They begin
+and end in one slot each, which what really rests does not: nights come again, calms are ragged.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import exp
+
+import numpy as np
+
+from fieldmend.faults import history
+from fieldmend.faults.events import DAY
+from fieldmend.faults.labels import Context
+from fieldmend.faults.stretches import Array, Mask
+
+# Fewer nodes are no crowd; fewer equal readings may be one that was sent again.
+NODES, READINGS = 3, 4
+# How often a record may hold such a crowd by chance.
+CHANCE = 0.01
+# Share of the other days, or weeks, at whose same hours a node rests too: then it is its habit.
+HABIT = 1 / 3
+# Other days, or weeks, that can tell; and slots of a day that has hours.
+DAYS, HOURS = 2, 4
+
+
+@dataclass(frozen=True)
+class Runs:
+    """Runs of equal readings of all nodes, in the order of their first slots."""
+
+    node: Array
+    length: Array
+    before: Array
+    """Slot of the reading before, −1 if there is none."""
+    first: Array
+    last: Array
+    after: Array
+    """Slot of the reading after, one past the record if there is none."""
+
+    def of(self, part: Array) -> Runs:
+        """Some of them."""
+        return Runs(*(getattr(self, name)[part] for name in self.__dataclass_fields__))
+
+
+def frozen(values: Array, context: Context) -> Mask:
+    """Runs of equal readings that three nodes or more begin together and end together.
+
+    Asked of runs twice as long as 99 in 100 of the node and of the network are. A reading may be
+    lost on either edge; a run may last to the end of the record, but not begin with it.
+    """
+    out = np.zeros(values.shape, dtype=np.bool_)
+    every = _runs(values)
+    long = every.of(np.flatnonzero(_unusual(every, values.shape)))
+    taken = np.zeros(long.node.size, dtype=np.bool_)
+    for crowd in _crowds(long):
+        crowd = crowd[~taken[crowd]]
+        if not _by_chance(long.of(crowd), every, len(values)):
+            odd = sum(not _resting(values, long.of(i), context) for i in crowd)
+            # Who is often at rest is not now, if most of those who do the same are not.
+            taken[crowd] |= odd >= NODES and 2 * odd > crowd.size
+    for i in np.flatnonzero(taken):
+        part = slice(long.first[i], long.last[i] + 1)
+        out[part, long.node[i]] = ~np.isnan(values[part, long.node[i]])
+    return out
+
+
+def _runs(values: Array) -> Runs:
+    """All runs of a network."""
+    parts = []
+    for n, column in enumerate(values.T):
+        at = np.flatnonzero(~np.isnan(column))
+        runs = history.repeats(column[at])
+        first, last = at[runs.start], at[runs.start + runs.length - 1]
+        before, after = np.append(-1, last[:-1]), np.append(first[1:], len(values))
+        if at.size:
+            parts.append((np.full(first.size, n), runs.length, before, first, last, after))
+    if not parts:
+        return Runs(*(np.zeros(0, int) for _ in Runs.__dataclass_fields__))
+    joint = [np.concatenate(one) for one in zip(*parts, strict=True)]
+    order = np.argsort(joint[3], kind="stable")
+    return Runs(*(one[order] for one in joint))
+
+
+def _unusual(runs: Runs, shape: tuple[int, ...]) -> Mask:
+    """Long ones whose edges were seen."""
+    if runs.node.size == 0:
+        return np.zeros(0, dtype=np.bool_)
+    usual = np.full(shape[1], np.quantile(runs.length, 0.99))
+    by_node = np.argsort(runs.node, kind="stable")
+    edges = np.searchsorted(runs.node[by_node], np.arange(shape[1] + 1))
+    for n, own in enumerate(map(slice, edges[:-1], edges[1:])):
+        if own.stop > own.start:
+            usual[n] = max(usual[n], np.quantile(runs.length[by_node[own]], 0.99))
+    seen = (runs.before >= 0) & (runs.first - runs.before <= history.LONGEST_GAP)
+    seen &= runs.after - runs.last <= history.LONGEST_GAP
+    return np.asarray(seen & (runs.length >= READINGS) & (runs.length > 2 * usual[runs.node]))
+
+
+def _crowds(runs: Runs) -> list[Array]:
+    """Those that may have begun in one slot and ended in one, the most first."""
+    found = []
+    for a, b in sorted(set(zip(runs.first.tolist(), runs.last.tolist(), strict=True))):
+        low, high = np.searchsorted(runs.first, (a, a + history.LONGEST_GAP))
+        near = np.arange(low, high)
+        near = near[(runs.before[near] < a) & (runs.last[near] <= b) & (b < runs.after[near])]
+        if near.size >= NODES:
+            found.append(near)
+    return sorted(found, key=lambda near: -near.size)
+
+
+def _by_chance(crowd: Runs, every: Runs, slots: int) -> bool:
+    """Whether so many runs may begin in one slot because runs are many, or a calm has set in.
+
+    In a calm others stand still too, and share neither edge.
+    """
+    if crowd.node.size < NODES:
+        return True
+    shortest, a, b = int(crowd.length.min()), int(crowd.first.min()), int(crowd.last.max())
+    others = np.count_nonzero(every.length >= shortest) - crowd.node.size
+    if slots * _poisson(crowd.node.size, (others + 1) / slots) > CHANCE:
+        return True
+    about = (2 * every.length >= shortest) & (every.first <= b) & (every.last >= a)
+    begun = (every.before < a) & (a <= every.first)
+    ended = (every.last <= b) & (b < every.after)
+    ragged = np.unique(every.node[about & (every.length > 1) & ~begun & ~ended])
+    return int(np.setdiff1d(ragged, crowd.node).size) >= crowd.node.size
+
+
+def _poisson(least: int, mean: float) -> float:
+    """Chance of so many or more."""
+    below, term = 0.0, exp(-mean)
+    for k in range(least):
+        below += term
+        term *= mean / (k + 1)
+    # What is left after rounding is at least the next term.
+    return max(1.0 - below, term)
+
+
+def _resting(values: Array, run: Runs, context: Context) -> bool:
+    """Whether the node stands still, or comes to this value, at the same hours at other times.
+
+    On a third of the other days or, for what rests on Sundays, weeks. Where hours are not known or
+    too few other days are, nobody can tell, and it is held for rest.
+    """
+    day = round(DAY / context.slot) if context.slot > 0 else 0
+    if 0 < day < HOURS:
+        return False
+    a, b = int(run.first), int(run.last) + 1
+    column = values[:, int(run.node)]
+    shares = []
+    for period in (day, 7 * day) if day else ():
+        apart = -(-(b - a) // period)  # its own end is no other day
+        back, on = a // period, (len(values) - b) // period
+        shifts = [*range(-back, 1 - apart), *range(apart, on + 1)]
+        parts = [column[a + k * period : b + k * period] for k in shifts]
+        rests = [_rests(part[~np.isnan(part)], column[a]) for part in parts if _heard(part)]
+        if len(rests) >= DAYS:
+            shares.append(sum(rests) / len(rests))
+    return not shares or max(shares) >= HABIT
+
+
+def _heard(part: Array) -> bool:
+    """Whether at least half of it was."""
+    return bool(2 * np.count_nonzero(~np.isnan(part)) >= part.size)
+
+
+def _rests(part: Array, level: float) -> bool:
+    still = 2 * int(history.repeats(part).length.max()) >= part.size
+    return bool(still or (np.abs(part - level) <= 2e-7 * abs(level)).any())
