@@ -125,22 +125,33 @@ def test_where_there_is_no_second_estimate_the_first_stays():
     assert mixed[1] < 2.0
 
 
-def test_factors_forget_the_slots_whose_readings_are_hidden():
-    slots, used = 9, np.ones((10, 9), dtype=bool)
-    every = Data(np.zeros(used.shape), used, np.arange(slots))
-    kept = used.copy()
-    kept[:, 3:6] = False
-    rest = Data(np.zeros(used.shape), kept, np.arange(slots))
-    factors = np.where((np.arange(slots) >= 3) & (np.arange(slots) < 6), 100.0, np.arange(slots))
-    nodes = NodeModel(np.zeros(10), np.ones(10), np.ones(10))
-    one = np.ones(1)
-    field = Field(
-        level=np.zeros(10), loadings=np.ones((10, 1)), mean_loading=one, relevance=one,
-        doubt=np.zeros((10, 2, 2)), phi=0.5 * one, nodes=nodes, factors=factors[None],
+def field_of(factors, nodes=10):
+    one, slots = np.ones(1), len(factors)
+    return Field(
+        level=np.zeros(nodes), loadings=np.ones((nodes, 1)), mean_loading=one, relevance=one,
+        doubt=np.zeros((nodes, 2, 2)), phi=0.5 * one, factors=factors[None],
+        nodes=NodeModel(np.zeros(nodes), np.ones(nodes), np.ones(nodes)),
         deviation=np.zeros((1, slots)), blur=np.zeros((1, 1)),
     )  # fmt: skip
-    np.testing.assert_allclose(forgetful(field, every, rest).factors[0], np.arange(slots))
+
+
+def heard_but(silent, slots=9):
+    used = np.ones((10, slots), dtype=bool)
+    used[:, silent] = False
+    return Data(np.zeros(used.shape), used, np.arange(slots))
+
+
+def test_factors_forget_the_slots_whose_readings_are_hidden():
+    every, rest, slot = heard_but([]), heard_but([3, 4, 5]), np.arange(9)
+    field = field_of(np.where((slot >= 3) & (slot < 6), 100.0, slot))
+    np.testing.assert_allclose(forgetful(field, every, rest).factors[0], slot)
     np.testing.assert_array_equal(forgetful(field, every, every).factors, field.factors)
+
+
+def test_an_outage_beside_hidden_readings_does_not_tell_of_them():
+    every, rest, slot = heard_but([5, 6]), heard_but([3, 4, 5, 6]), np.arange(9)
+    field = field_of(np.where((slot >= 3) & (slot < 7), 100.0, slot))
+    np.testing.assert_allclose(forgetful(field, every, rest).factors[0], slot)
 
 
 def test_slopes_without_some_slots_come_from_the_same_look():

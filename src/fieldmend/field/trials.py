@@ -75,9 +75,11 @@ def forgetful(field: Field, every: Data, rest: Data) -> Field:
     """Factors interpolated across the slots most of whose readings are hidden now.
 
     Conjugate gradients stop early and stay near their start: one that saw the hidden readings would
-    look better than a fit that never did.
+    look better than a fit that never did. A slot without any reading, in an outage, has nothing but
+    what it was told by those beside it, which may be hidden now: it is no end of a bridge.
     """
-    kept = rest.used.sum(axis=0) >= _HEARD * every.used.sum(axis=0)
+    left = rest.used.sum(axis=0)
+    kept = (left > 0) & (left >= _HEARD * every.used.sum(axis=0))
     return bridged(field, kept, every.slots)
 
 
