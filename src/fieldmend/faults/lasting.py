@@ -20,7 +20,7 @@ from fieldmend.faults.events import (
     recurrent,
     shared,
 )
-from fieldmend.faults.gross import beyond, flat, noisy, saturated, stuck, unreal
+from fieldmend.faults.gross import beyond, flat, noisy, railed, saturated, stuck, unreal
 from fieldmend.faults.implied import Implied, implied
 from fieldmend.faults.labels import Context
 from fieldmend.faults.levels import shifted
@@ -127,7 +127,7 @@ def search(X: Any, context: Context | None = None) -> Search:
     full = saturated(np.ldexp(values, int(power)), context.quantity)
     if tests.stuck:
         gross |= stuck(values) & ~full
-        gross |= flat(values, gross) & ~full
+        gross |= (flat(values, gross) | railed(values)) & ~full
     if tests.noisy:
         # A node is not noisy because it was dead for the rest of the record.
         gross |= noisy(np.where(gross, np.nan, values), context)
