@@ -11,6 +11,7 @@ command  the whole command on a real file, import and --help, beside qolmat and 
 quantities  directions, rain, meters, dust and humidity as what they are, and as if linear
 newdays  a model fitted once, on days that it has not seen, beside line and imputers
 ablations  what each piece of the automatic recovery is worth
+levels   levels fitted before increments: what one more member would be worth in long gaps
 jury     true readings flagged and replaced, faults found, errors and intervals: fourteen new kinds
 honesty  is the printed error true: real error over printed error, by record and pattern of loss
 plan     what a plan says of its error, and what later days say; its share beside all that is tried;
@@ -38,6 +39,7 @@ SCRIPTS = {
     "quantities": [[HERE / "quantities.py"]],
     "newdays": [[HERE / "newdays.py"]],
     "ablations": [[HERE / "ablations.py"]],
+    "levels": [[HERE / "levels.py"]],
     "jury": [[HERE / "jury.py"]],
     "honesty": [[HERE / "honesty.py"]],
     "plan": [[HERE / "plan.py"], [HERE / "onchange.py"]],

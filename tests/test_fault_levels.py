@@ -130,6 +130,40 @@ def test_a_flat_line_while_the_others_move_is_stuck_even_at_zero():
     assert found.sum() == 28
 
 
+def resting():
+    """Light: dark for longer each night than a dead node has been dead."""
+    X = readings(744)
+    return np.where(X > np.median(X, axis=0), X, 0.0)
+
+
+def test_one_value_beyond_all_others_for_good_is_a_dead_sensor():
+    X = resting()
+    end = 1.5 * X.max()
+    X[724:, 5] = end
+    found = gross.railed(X)
+    assert found[724:, 5].all()
+    assert found.sum() == 20
+    assert faults.persistent(X, context(X))[724:, 5].all()
+    X[733, 5] = 1.0  # it comes back: ten readings since
+    assert gross.railed(X).sum() == 10
+    X[734, 5] = 1.0
+    assert not gross.railed(X).any()
+
+
+def test_what_others_reach_too_is_no_dead_sensor():
+    assert not gross.railed(resting()).any()
+    high, together, always = resting(), resting(), resting()
+    high[724:, 5] = 1.05 * high.max()
+    assert not gross.railed(high).any()  # hardly beyond
+    nodes = high.shape[1]
+    together[724:, : nodes // 4 + 1] = 1.5 * together.max()
+    assert not gross.railed(together).any()  # the sun
+    together[724:, nodes // 4] = 0.0
+    assert gross.railed(together)[724:, : nodes // 4].all()
+    always[:, 5] = 1.5 * always.max()
+    assert not gross.railed(always).any()  # it has never read anything else
+
+
 def test_nodes_that_rest_together_are_not_stuck():
     X = readings(744)
     X[300:340, :3] = 0.0

@@ -46,12 +46,19 @@ def trial_of(**columns):
     return SimpleNamespace(**{key: np.asarray(value) for key, value in columns.items()})
 
 
-def test_a_start_is_judged_in_company():
-    truth, outage = np.zeros(130), np.where(np.arange(130) < 30, -1, 0)
-    model = np.where(outage < 0, 1.0, 5.0)
-    assert fitting._error(trial_of(truth=truth, model=model, outage=outage)) == 1.0
+def test_another_start_has_to_be_better_in_company_too():
+    outage = np.where(np.arange(130) < 30, -1, 0)
+
+    def tried(company, silence):
+        model = np.where(outage < 0, company, silence)
+        return trial_of(truth=np.zeros(130), model=model, outage=outage)
+
+    first = tried(1.0, 5.0)
+    assert fitting._better(tried(0.9, 4.5), first)
+    assert not fitting._better(tried(1.0, 2.5), first)
+    assert not fitting._better(tried(0.5, 5.0), first)
     outage[0] = 0  # 29 do not tell
-    assert fitting._error(trial_of(truth=truth, model=model, outage=outage)) > 4.0
+    assert fitting._better(tried(1.0, 2.5), tried(1.0, 5.0))
 
 
 def test_windows_share_a_hundred_slots_with_the_next():
@@ -85,11 +92,11 @@ def test_a_large_record_is_hidden_twice_and_outages_four_times():
 
 def test_the_worst_twentieth_of_errors_is_left_out():
     error = np.arange(1.0, 41.0)
-    one = trial_of(truth=error, model=np.zeros(40), outage=np.full(40, -1))
+    one = trial_of(truth=error, model=np.zeros(40))
     wanted = np.sqrt((error[:38] ** 2).mean())
-    assert fitting._error(one) == pytest.approx(wanted)
+    assert fitting._error(one, np.ones(40, dtype=bool)) == pytest.approx(wanted)
     none = np.zeros(0)
-    assert fitting._error(trial_of(truth=none, model=none, outage=none)) == 0.0
+    assert fitting._error(trial_of(truth=none, model=none), none.astype(bool)) == 0.0
     data = data_of(np.ones((1, 40)), error[None, :])
     judged = np.ones((1, 40), dtype=bool)
     assert choosing._errors(data, np.zeros((1, 40)), judged, ~judged) == (

@@ -17,6 +17,9 @@ from fieldmend.quantities import Quantity
 
 # A node that repeats one value while what is implied moves by so many spreads, or is so far away.
 MOVED, AWAY = 4.0, 3.0
+# One value for good is beyond all others if it is so much of their range away from it; so few of
+# them on either side are no part of that range.
+RAIL, SELDOM = 0.1, 0.005
 # Widths of the middle 60 % of all readings.
 UNREAL = 10.0
 # Part of the range within which a reading is at its bound.
@@ -126,6 +129,32 @@ def flat(values: Array, left_out: Mask) -> Mask:
         low, mid, high = np.quantile(off, (0.1, 0.5, 0.9))
         out[:, n] &= bool(high - low > MOVED or abs(mid) > AWAY)
     return out
+
+
+def railed(values: Array) -> Mask:
+    """The last readings of a node that are one value, beyond all that the network reads otherwise.
+
+    A sensor that died, or lost its supply, sends the end of its scale from then on. Where light or
+    rain rests for longer every night, how long it repeats says nothing; that it is there does. A
+    node that reads nothing else has no other readings to be held against.
+    """
+    out = np.zeros(values.shape, dtype=np.bool_)
+    last = np.full(values.shape[1], np.nan)
+    for n, column in enumerate(values.T):
+        at = np.flatnonzero(~np.isnan(column))
+        run = history.repeats(column[at])
+        if at.size and min(run.length[-1], run.start[-1]) >= history.SHORTEST_STUCK:
+            out[at[run.start[-1] :], n] = True
+            last[n] = column[at[-1]]
+    rest = values[~out & ~np.isnan(values)]
+    if not out.any() or not rest.size:
+        return np.zeros_like(out)
+    low, high = np.quantile(rest, (SELDOM, 1.0 - SELDOM))
+    with np.errstate(invalid="ignore"):
+        beyond = np.fmax(last - high, low - last) > RAIL * (high - low)
+    # Many at one end of their scale are in the sun.
+    together = [np.count_nonzero(last == level) > max(1, len(last) // 4) for level in last]
+    return np.asarray(out & beyond & ~np.array(together), dtype=np.bool_)
 
 
 def _at_rest(values: Array, runs: Mask) -> Mask:

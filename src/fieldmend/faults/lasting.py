@@ -22,7 +22,16 @@ from fieldmend.faults.events import (
     shared,
 )
 from fieldmend.faults.frozen import frozen
-from fieldmend.faults.gross import beyond, flat, noisy, often_told, saturated, stuck, unreal
+from fieldmend.faults.gross import (
+    beyond,
+    flat,
+    noisy,
+    often_told,
+    railed,
+    saturated,
+    stuck,
+    unreal,
+)
 from fieldmend.faults.implied import Implied, implied
 from fieldmend.faults.labels import Context
 from fieldmend.faults.levels import shifted
@@ -167,7 +176,7 @@ def _still(values: Array, gross: Mask, full: Mask, context: Context) -> tuple[Ma
         return stuck(values, often_told(values)), np.zeros_like(gross)
     together = frozen(values, context) & ~full
     out = stuck(values) & ~full
-    out |= flat(values, gross | out) & ~full
+    out |= (flat(values, gross | out) | railed(values)) & ~full
     return out | together, together
 
 

@@ -74,7 +74,7 @@ def fit(
     if worth_trying(data) and not habit:
         shown = data.using(data.used & ~hidden)
         other = _from_mixture(shown, data, hidden, rng, seed)
-        if _error(other[3]) < _BETTER * _error(judged(field, rest, clean, hidden)):
+        if _better(other[3], judged(field, rest, clean, hidden)):
             false, field, screen, _ = other
             # A slot that went wrong there has many flags: decided afresh, it may have few.
             afresh = screen(data, field)[0]
@@ -188,11 +188,18 @@ def silences(fitted: Fit, seed: int) -> Trial:
     return judged(again, rest, clean, hidden, looks=looks, routine=routine)
 
 
-def _error(trial: Trial) -> float:
-    """Mean square error on hidden readings, the worst twentieth left out: some are anomalies.
+def _better(other: Trial, first: Trial) -> bool:
+    """True if hidden readings come out clearly better: all of them, and those in company.
 
-    Of those in company, if they tell: most of a hidden silence is one witness, right or wrong.
+    Most of what is hidden in a silence of the network is one witness, right or wrong.
     """
-    off, heard = trial.truth - trial.model, trial.outage < 0
-    square = np.sort((off[heard] if heard.sum() >= _TELLING else off) ** 2)
+    company = first.outage < 0
+    every = np.ones_like(company)
+    views = (every, company) if company.sum() >= _TELLING else (every,)
+    return all(_error(other, view) < _BETTER * _error(first, view) for view in views)
+
+
+def _error(trial: Trial, of: Mask) -> float:
+    """Mean square error on hidden readings, the worst twentieth left out: some are anomalies."""
+    square = np.sort((trial.truth - trial.model)[of] ** 2)
     return float(np.sqrt(square[: max(1, int(0.95 * square.size))].mean())) if square.size else 0.0

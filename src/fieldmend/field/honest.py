@@ -125,7 +125,7 @@ class Honest:
 def _fresh(trial: Trial) -> float:
     """Slots hidden by outages, over those of each outage added up: a short record repeats them."""
     each = np.unique(np.stack([trial.outage, trial.slot]), axis=1)
-    return len(np.unique(each[1])) / each.shape[1]
+    return float(len(np.unique(each[1])) / each.shape[1])
 
 
 @dataclass(frozen=True)
