@@ -272,9 +272,10 @@ def test_the_rest_of_a_file_without_a_header(tmp_path):
 # Who is the node
 
 
-def test_a_reading_is_no_node_though_it_takes_turns(tmp_path):
-    """Nine values, each with its own step: a reading by its name and its unit."""
-    text = "Time,Indoor Temperature(℃),Outdoor Temperature(℃),Wind Speed(km/h)\n" + rows(
+@pytest.mark.parametrize("unit", ["(℃)", ""])
+def test_a_reading_is_no_node_though_it_takes_turns(unit, tmp_path):
+    """Nine values, each with its own step: a reading by its name or its unit."""
+    text = f"Time,Indoor Temperature{unit},Outdoor Temperature{unit},Wind Speed\n" + rows(
         lambda i, t: f"{t:%Y-%m-%d %H:%M},{21 + i % 9},{i}.5,{i % 4}.5", 90
     )
     records = fm.read(written(tmp_path, text, "yard.csv"))
@@ -288,6 +289,20 @@ def test_a_serial_number_in_the_first_row_is_no_node(tmp_path):
     )
     records = fm.read(written(tmp_path, text, "EL-USB.csv"))
     assert (records.nodes, records.origin.used) == (("EL-USB",), 30)
+
+
+@pytest.mark.parametrize("role", ["node", "time"])
+def test_most_rows_without_a_node_or_a_time_are_refused(role, tmp_path):
+    def line(i, t):
+        node = "" if role == "node" and i > 5 else "a"
+        time = "later" if role == "time" and i > 5 else f"{t:%Y-%m-%d %H:%M}"
+        return f"{node},{time},{i}.5"
+
+    text = "node,time,t\n" + rows(line)
+    path = written(tmp_path, text)
+    with pytest.raises(fm.InputError, match=f"24 of 30 rows have no {role}.*--{role}"):
+        fm.read(path)
+    assert fm.read(path, **{role: role}).origin.used == 6
 
 
 def test_another_id_of_the_node_is_no_reading(tmp_path):

@@ -129,6 +129,8 @@ class Steps:
         totals, rejects = ledger.rejects()
         set_aside = sum(totals.values())
         refusals.refuse_all(read, set_aside, rejects, totals.get("outside", 0))
+        named = {"node": self.wanted.node is not None, "time": self.wanted.time is not None}
+        refusals.refuse_most(ledger, read, totals, named)
         labelled, kinds = label(con, shape)
         nodes, conditions = shape.labels(names, labelled, kinds, self.wanted.conditions)
         units = units_of(con, plans, conditions, shape)

@@ -1,6 +1,6 @@
 """Records that are refused as a whole, each with the option that would help."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from fieldmend.errors import InputError
@@ -74,6 +74,28 @@ def refuse_all(read: int, set_aside: int, rejects: Sequence[Any], outside: int) 
             hint="Write times as 2024-01-31T12:00:00Z or in epoch seconds"
             if first.reason.startswith(("time", "clock"))
             else "Look at that line; roles can be named with node=, time= and value= (--node …)",
+        )
+
+
+def refuse_most(
+    ledger: Ledger, read: int, totals: Mapping[str, int], named: Mapping[str, bool]
+) -> None:
+    """Most rows have no node or no time where these were looked for: the column is another.
+
+    `named`: whether the user named it, who then is obeyed.
+    """
+    plan = ledger.plans[0]
+    columns = {"node": plan.roles.node, "time": plan.roles.time[0]}
+    for role, column in columns.items():
+        lost = totals.get(role, 0)
+        if column is None or named[role] or lost < CLASHES or lost * 2 <= read:
+            continue
+        raise InputError(
+            f"{lost:,} of {read:,} rows have no {role} that can be read in "
+            f"{shown(plan.stage.names[column])}, taken for the {role}; "
+            f"found: {listing(plan.stage.names)}",
+            file=plan.stage.name,
+            hint=f"Name another column with {role}= (--{role}), or this one if it is meant",
         )
 
 
