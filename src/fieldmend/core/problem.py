@@ -255,7 +255,7 @@ def _row_medians(x: Array) -> Array:
     ranked = np.sort(x, axis=1)  # NaN last
     count = x.shape[1] - np.isnan(x).sum(axis=1)
     row = np.arange(len(x))
-    low, high = ranked[row, np.maximum(count - 1, 0) // 2], ranked[row, count // 2 - (count == 0)]
+    low, high = ranked[row, np.maximum(count - 1, 0) // 2], ranked[row, count // 2]
     out: Array = np.where(count % 2 == 1, low, (low + high) / 2)
     return out
 

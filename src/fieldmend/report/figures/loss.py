@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from fieldmend.diagnostics import ecdf, gap_lengths, loss_rates
-from fieldmend.flags import BAD
+from fieldmend.flags import BAD, Flag
 from fieldmend.report.figures.canvas import Drawing, axis, frame
 from fieldmend.report.palette import series
 from fieldmend.report.wording import label
@@ -26,7 +26,7 @@ HEIGHT = 320
 
 def observed(one: Recovered) -> Array:
     """True where a reading arrived."""
-    seen: Array = one.flag != 9
+    seen: Array = one.flag != Flag.MISSING
     return seen
 
 
