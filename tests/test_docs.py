@@ -150,6 +150,9 @@ def test_every_package_tells_what_comes_in_what_goes_out_and_who_calls(folder):
     for name in re.findall(r"`([\w/]+\.py)`", text):
         places = [folder / name, folder.parent / name]
         assert any(place.exists() for place in places), f"{folder.name}: no {name}"
+    text += (ROOT / "docs/architecture.md").read_text("utf-8")
+    for path in folder.glob("[!_]*.py"):
+        assert re.search(rf"\b{path.stem}\b", text), f"{folder.name}: {path.name} is named nowhere"
 
 
 def test_the_architecture_names_files_and_packages_that_are_there():
