@@ -47,7 +47,7 @@ def last_heard(X: Array) -> Array:
 def rows_of(network: Network) -> Iterator[dict[str, object]]:
     early, late = network.parts
     (name,) = early.values
-    own = identify_all(early.values, early.units, early.slot, {})
+    own = identify_all(early.values, early.units, {})
     replay = Replay(early, own)
     whole = both_rules(fm.FieldModel.fit(early))
     false = false_readings(late, own, replay.options)[name]

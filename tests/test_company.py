@@ -64,7 +64,7 @@ def test_the_thermometer_is_asked_also_by_the_model_that_never_saw_the_hidden_re
     warm, wet, seen = case
     values = {"wet": np.where(seen, wet, np.nan), "warm": warm}
     grid = replace(fm.Grid.of(wet, condition="wet"), values=values)
-    work = conditions.Work(grid, quantities.identify_all(values, {}, grid.slot), Options())
+    work = conditions.Work(grid, quantities.identify_all(values, {}), Options())
     assert work.runs("wet") == ("both",)
     found, scores = work.both("wet", Storage())
     alone = fm.decompose(values["wet"], method="auto")

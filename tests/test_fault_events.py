@@ -137,7 +137,7 @@ def test_steam_that_two_conditions_of_a_node_see_is_an_event_in_a_steady_room():
     rise = 15 * np.exp(-np.arange(60) / 20)
     warm[500:560, 1] += rise
     wet[500:560, 1] += 2 * rise
-    kind = identify("temperature", "°C", warm, 5_000_000)
+    kind = identify("temperature", "°C", warm)
     context = faults.Context(
         slot=5_000_000, condition="temperature", companions={"humidity": wet}, quantity=kind
     )

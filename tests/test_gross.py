@@ -62,7 +62,7 @@ def test_it_is_found_and_nobody_else_is(name, fault):
     rows = fault(X, far)
     if name in ("humidity", "pm10"):
         X = np.maximum(X, 0)
-    known = identify(name, "", X, HOUR)
+    known = identify(name, "", X)
     found = faults.persistent(X, faults.Context(slot=HOUR, condition=name, quantity=known))
     assert found[rows, NODE].mean() > 0.9
     assert np.delete(found, NODE, axis=1).mean() < 0.002
@@ -71,7 +71,7 @@ def test_it_is_found_and_nobody_else_is(name, fault):
 @pytest.mark.parametrize("seed", [3, 7, 8])
 def test_fog_is_no_fault(seed):
     damp = fm.simulate.humidity_field(SLOTS, NODES, seed=seed)
-    known = identify("humidity", "", damp, HOUR)
+    known = identify("humidity", "", damp)
     context = faults.Context(slot=HOUR, condition="humidity", quantity=known)
     assert faults.persistent(damp, context).mean() < 0.005
 

@@ -29,7 +29,7 @@ from fieldmend.experiments import (
 from fieldmend.experiments.claims import FAILS, HOLDS, PART, claims, percent
 from fieldmend.experiments.figures import draw
 from fieldmend.experiments.page import claims_page, report
-from fieldmend.experiments.plots import COLOURS, Axis, Panel, Series, figure
+from fieldmend.experiments.plots import COLOURS, Axis, Plot, Series, figure
 from fieldmend.experiments.tables import from_csv
 
 ROOT = Path(__file__).parents[1]
@@ -307,7 +307,7 @@ def frame():
 def test_points_lie_where_they_should(frame):
     y = Axis("y", log=True, bounds=(0.01, 1))
     drawn = Series("a", [0, 5, 10], [0.1, 0.0, 1.0], marks=False)
-    plots._panel(frame, Panel("", Axis("x", bounds=(0, 10)), y, [drawn]))
+    plots._panel(frame, Plot("", Axis("x", bounds=(0, 10)), y, [drawn]))
     (line,) = frame.get_lines()
     np.testing.assert_array_equal(line.get_xydata(), [[0, 0.1], [10, 1.0]])  # log: no zero
     assert frame.get_xlim() == (0, 10)
@@ -317,7 +317,7 @@ def test_points_lie_where_they_should(frame):
 
 def test_the_band_has_the_same_factor_down_as_up_on_a_log_axis(frame):
     drawn = Series("a", [1, 2], [1.0, 2.0], spread=[9.0, 2.0])
-    plots._panel(frame, Panel("", Axis("x"), Axis("y", log=True), [drawn]))
+    plots._panel(frame, Plot("", Axis("x"), Axis("y", log=True), [drawn]))
     (band,) = frame.collections
     corners = {tuple(np.round(point, 9)) for point in band.get_paths()[0].vertices}
     assert corners == {(1, 0.1), (1, 10), (2, 1), (2, 4)}
@@ -327,7 +327,7 @@ def test_the_band_has_the_same_factor_down_as_up_on_a_log_axis(frame):
 def test_ticks_are_shares_powers_or_categories(frame):
     x = Axis("x", bounds=(0.5, 2.5), labels=["one", "two"])
     drawn = Series("a", [1, 2], [1e-6, 1e-4])
-    plots._panel(frame, Panel("", x, Axis("y", log=True), [drawn]))
+    plots._panel(frame, Plot("", x, Axis("y", log=True), [drawn]))
     assert [label.get_text() for label in frame.get_xticklabels()] == ["one", "two"]
     assert [plots._tick(v, Axis("", log=True)) for v in (1e-6, 0.01, 1e5)] == [
         "10⁻⁶",
@@ -339,7 +339,7 @@ def test_ticks_are_shares_powers_or_categories(frame):
 
 def test_names_are_escaped_and_styles_differ():
     series = [Series(f"<{i}>", [1, 2], [1, 2], style=i) for i in range(len(COLOURS))]
-    text = figure("a & b", [Panel("", Axis("x"), Axis("y"), series)])
+    text = figure("a & b", [Plot("", Axis("x"), Axis("y"), series)])
     root = ElementTree.fromstring(text)
     assert root.find(f"{SVG}title").text == "a & b"
     words = {node.text for node in root.iter(f"{SVG}text")}

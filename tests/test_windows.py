@@ -170,7 +170,7 @@ def test_drivers_need_the_kernel_and_the_sink_only(monkeypatch):
         prepared(grid), unit="", level=np.zeros(12), options=Options("ls").for_grid(grid)
     )
     setting = replace(setting, level=condition._levels(grid.values["t"], None))
-    setting = replace(setting, quantity=identify("t", "", grid.values["t"], grid.slot))
+    setting = replace(setting, quantity=identify("t", "", grid.values["t"]))
     pieces = list(_pieces(grid, "t", windows.windows(*grid.shape)))
     kernel = partial(recover_window, setting=setting)
     backwards = {id(p): kernel(p) for p in reversed(pieces)}  # in any order

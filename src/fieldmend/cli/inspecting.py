@@ -44,7 +44,7 @@ def overview(grid: Grid, kinds: Mapping[str, str] | None = None) -> dict[str, An
     from fieldmend import __version__
 
     origin = grid.origin
-    found = identify_all(grid.values, grid.units, grid.slot, kinds)
+    found = identify_all(grid.values, grid.units, kinds)
     return {
         "fieldmend": __version__,
         **about_grid(grid),

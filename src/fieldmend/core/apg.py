@@ -28,7 +28,7 @@ _LOOK = 5  # iterations between two looks at the gap
 
 
 @dataclass(frozen=True)
-class State:
+class PaperState:
     """The iterates X_k = (L_k, S_k) and X_{k−1}, the momentum and μ_k."""
 
     L: LowRank
@@ -49,15 +49,15 @@ class PaperSolver:
         self.problem = problem
         self.continuation = continuation
 
-    def init(self) -> State:
+    def init(self) -> PaperState:
         """L_0 = L_{−1} = 0, S_0 = S_{−1} = 0, t_0 = t_{−1} = 1."""
         R = self.problem.readings
         zero = np.zeros_like(R)
         top = 0.99 * float(np.linalg.norm(R, 2)) if self.continuation else 0.0
         mu = max(top, self.problem.mu)
-        return State(LowRank.zero(*R.shape), zero, zero, zero, zero, mu)
+        return PaperState(LowRank.zero(*R.shape), zero, zero, zero, zero, mu)
 
-    def step(self, s: State) -> State:
+    def step(self, s: PaperState) -> PaperState:
         """Lines 3–9 of Table III."""
         R, O, lam = self.problem.readings, self.problem.observed, self.problem.lam
         t_before, t = s.momentum
@@ -70,14 +70,14 @@ class PaperSolver:
         S = soft_threshold(Y_S - half, lam * s.mu / 2)  # lines 7, 8
         after = 0.5 * (1 + np.sqrt(4 * t**2 + 1))
         mu = max(_ETA * s.mu, self.problem.mu)  # line 9
-        new = State(L, L.dense(), s.dense, S, s.S, mu, (t, after), s.count + 1)
+        new = PaperState(L, L.dense(), s.dense, S, s.S, mu, (t, after), s.count + 1)
         return replace(new, progress=self._progress(new, float(sigma.sum()), s.progress.gap))
 
-    def certify(self, state: State) -> tuple[State, Certificate]:
+    def certify(self, state: PaperState) -> tuple[PaperState, Certificate]:
         """The problem's certificate for L_k with the S that suits it best."""
         return state, self.problem.certify(state.L)
 
-    def _progress(self, state: State, nuclear: float, gap: float) -> Progress:
+    def _progress(self, state: PaperState, nuclear: float, gap: float) -> Progress:
         p = self.problem
         misfit = p.residual(state.dense + state.S)
         objective = (

@@ -15,7 +15,7 @@ from fieldmend.core.prox import Array, Mask, singular_value_threshold
 
 
 @dataclass(frozen=True)
-class State:
+class Iterate:
     """The iterate in factors, and what a solver carries from step to step."""
 
     L: LowRank
@@ -57,12 +57,12 @@ class SmoothSolver:
         self.lam, self.mu = lam, mu
         self.lipschitz = 1 + 16 * mu * lam
 
-    def init(self) -> State:
+    def init(self) -> Iterate:
         """Zero."""
         zero = np.zeros_like(self.readings)
-        return State(LowRank.zero(*self.readings.shape), (zero, zero))
+        return Iterate(LowRank.zero(*self.readings.shape), (zero, zero))
 
-    def step(self, state: State) -> State:
+    def step(self, state: Iterate) -> Iterate:
         """One proximal gradient step from the extrapolated point."""
         L, before = state.extra
         t_before, t = state.momentum
@@ -79,9 +79,9 @@ class SmoothSolver:
         size = max(float(np.linalg.norm(new)), np.finfo(np.float64).tiny)
         moved = float(np.linalg.norm(new - Y)) / size
         progress = Progress(objective, moved, factors.rank)
-        return State(factors, (new, L), momentum, progress)
+        return Iterate(factors, (new, L), momentum, progress)
 
-    def certify(self, state: State) -> tuple[State, Progress]:
+    def certify(self, state: Iterate) -> tuple[Iterate, Progress]:
         """The relative length of the last proximal step."""
         return state, state.progress
 
@@ -100,15 +100,15 @@ class FactoredSmoothSolver:
         self.readings, self.observed = readings, observed
         self.lam, self.rank, self.seed = lam, rank, seed
 
-    def init(self) -> State:
+    def init(self) -> Iterate:
         """Small random factors."""
         rng = np.random.default_rng(self.seed)
         slots, nodes = self.readings.shape
         B = rng.standard_normal((slots, self.rank)) / np.sqrt(self.rank)
         A = rng.standard_normal((nodes, self.rank)) / np.sqrt(self.rank)
-        return State(LowRank(B, A))
+        return Iterate(LowRank(B, A))
 
-    def step(self, state: State) -> State:
+    def step(self, state: Iterate) -> Iterate:
         """The slots' factor for fixed nodes, then the nodes' for fixed slots."""
         B = self._half(state.L.left, state.L.right, self.readings, self.observed)
         A = self._half(state.L.right, B, self.readings.T, self.observed.T)
@@ -119,9 +119,9 @@ class FactoredSmoothSolver:
             float((A**2).sum() + (B**2).sum()) + smoothness(new)
         )
         fallen = abs(state.progress.objective - objective) / max(objective, 1e-300)
-        return State(L, progress=Progress(objective, fallen, self.rank))
+        return Iterate(L, progress=Progress(objective, fallen, self.rank))
 
-    def certify(self, state: State) -> tuple[State, Progress]:
+    def certify(self, state: Iterate) -> tuple[Iterate, Progress]:
         """The relative fall of the objective in the last sweep."""
         return state, state.progress
 
@@ -165,13 +165,13 @@ class OracleSolver:
         onto: Array = left + (rest @ self.V) @ self.V.T
         return onto
 
-    def init(self) -> State:
+    def init(self) -> Iterate:
         """Zero; the residual is the data's image."""
         target = self.onto(self.readings * self.clean)
         zero = np.zeros_like(target)
-        return State(self._factors(zero), (zero, target, target))
+        return Iterate(self._factors(zero), (zero, target, target))
 
-    def step(self, state: State) -> State:
+    def step(self, state: Iterate) -> Iterate:
         """One conjugate gradient iteration."""
         L, residual, direction = state.extra
         size = float(np.vdot(residual, residual))
@@ -185,9 +185,11 @@ class OracleSolver:
         after = float(np.vdot(residual, residual))
         scale = max(float(np.linalg.norm(self.readings)), np.finfo(np.float64).tiny)
         progress = Progress(self._misfit(L), np.sqrt(after) / scale, 2 * self.U.shape[1])
-        return State(state.L, (L, residual, residual + after / size * direction), progress=progress)
+        return Iterate(
+            state.L, (L, residual, residual + after / size * direction), progress=progress
+        )
 
-    def certify(self, state: State) -> tuple[State, Progress]:
+    def certify(self, state: Iterate) -> tuple[Iterate, Progress]:
         """The relative residual of the normal equations."""
         done = replace(state, L=self._factors(state.extra[0]))
         return done, state.progress
@@ -211,13 +213,13 @@ class KnownRankSolver:
         self.readings, self.clean = readings * clean, clean
         self.rank = rank
 
-    def init(self) -> State:
+    def init(self) -> Iterate:
         """Truncated SVD of the readings, rescaled by the rate at which they were seen."""
         U, s, Vt = np.linalg.svd(self.readings / max(self.clean.mean(), 1e-12), full_matrices=False)
         r = self.rank
-        return State(LowRank(U[:, :r] * s[:r], Vt[:r].T))
+        return Iterate(LowRank(U[:, :r] * s[:r], Vt[:r].T))
 
-    def step(self, state: State) -> State:
+    def step(self, state: Iterate) -> Iterate:
         """The slots' factor for fixed nodes, then the nodes' for fixed slots."""
         left = self._half(state.L.right, self.readings, self.clean)
         left = np.linalg.qr(left)[0]  # the same space, well conditioned
@@ -227,9 +229,9 @@ class KnownRankSolver:
         objective = 0.5 * float((misfit**2).sum())
         size = max(0.5 * float((self.readings**2).sum()), np.finfo(np.float64).tiny)
         moved = abs(state.progress.objective - objective) / size
-        return State(L, progress=Progress(objective, moved, self.rank))
+        return Iterate(L, progress=Progress(objective, moved, self.rank))
 
-    def certify(self, state: State) -> tuple[State, Progress]:
+    def certify(self, state: Iterate) -> tuple[Iterate, Progress]:
         """The change of the misfit in the last sweep, relative to the readings."""
         return state, state.progress
 

@@ -60,7 +60,7 @@ class Inner:
 
 
 @dataclass(frozen=True)
-class State:
+class Descent:
     """Two iterates, the subspace, momentum, step and the level of the continuation."""
 
     current: LowRank
@@ -147,7 +147,7 @@ class HuberSolver:
         self.single = problem.readings.size > SMALL
         self.used = 0  # directions of the reserve taken so far
 
-    def init(self) -> State:
+    def init(self) -> Descent:
         """Zero, or the warm start; μ starts at half the readings' spectral norm."""
         slots, nodes = self.problem.shape
         dtype: type[np.floating[Any]] = np.float32 if self.single else np.float64
@@ -155,18 +155,18 @@ class HuberSolver:
             return self.at(self.start, max(self.problem.mu, self.level))
         zero = LowRank.zero(slots, nodes, dtype)
         basis = self._basis(np.zeros((nodes, 0)), 4).astype(dtype)
-        return State(zero, zero, basis, max(self.problem.mu, 0.5 * self._norm(basis)))
+        return Descent(zero, zero, basis, max(self.problem.mu, 0.5 * self._norm(basis)))
 
-    def at(self, L: LowRank, mu: float, step: float = 1.0) -> State:
+    def at(self, L: LowRank, mu: float, step: float = 1.0) -> Descent:
         """The state of a fresh start from L at this μ."""
         dtype: type[np.floating[Any]] = np.float32 if self.single else np.float64
         L = L.orthonormal()
         inner = Inner(*[float((L.left**2).sum())] * 3)
         basis: Array = self._basis(L.right, L.rank).astype(dtype)
         L = L.astype(dtype)
-        return State(L, L, basis, mu, step=step, inner=inner)
+        return Descent(L, L, basis, mu, step=step, inner=inner)
 
-    def step(self, state: State) -> State:
+    def step(self, state: Descent) -> Descent:
         """One sweep, one proximal step within the subspace, one look at curvature and gap."""
         sums = self._sweep(state)
         taken = self._proximal(state, sums)
@@ -181,7 +181,7 @@ class HuberSolver:
                 mu, count = max(self.problem.mu, _FALL * mu), 0
         elif progress.gap < _SINGLE_UNTIL or count > _SINGLE_STEPS or _blind(state, sums):
             dtype = np.dtype(np.float64)
-        return State(
+        return Descent(
             current=taken.new.astype(dtype),
             previous=state.current.astype(dtype),
             basis=self._basis(taken.ritz, taken.new.rank).astype(dtype),
@@ -196,7 +196,7 @@ class HuberSolver:
             progress=progress,
         )
 
-    def certify(self, state: State) -> tuple[State, Certificate]:
+    def certify(self, state: Descent) -> tuple[Descent, Certificate]:
         """The problem's certificate; directions that it finds missing join the subspace."""
         proof = self.problem.certify(state.current)
         if state.mu > self.problem.mu:  # stopped by a limit within the continuation
@@ -206,7 +206,7 @@ class HuberSolver:
         basis = self._basis(basis[:, : self.problem.shape[1]], L.rank)
         return replace(state, basis=basis.astype(state.basis.dtype)), proof
 
-    def _sweep(self, state: State) -> Sums:
+    def _sweep(self, state: Descent) -> Sums:
         """C at the extrapolated point Y, and the image W of the subspace under Y + step·C."""
         beta, step = state.beta, state.step
         d = self.problem.lam * state.mu
@@ -237,7 +237,7 @@ class HuberSolver:
         loss, C_Y = float(C_E - 0.5 * C_C), float(C_R - C_E)
         return Sums(W, CtW, left_W, gram, loss, C_Y, float(C_R), float(C_C), float(C_L))
 
-    def _proximal(self, state: State, sums: Sums) -> Step:
+    def _proximal(self, state: Descent, sums: Sums) -> Step:
         """Soft-threshold the singular values of G = Y + step·C within span(W).
 
         Q = W·transform is an orthonormal basis of span(W), and GᵀQ is small: its SVD is that of
@@ -270,7 +270,7 @@ class HuberSolver:
             new_before=before,
         )
 
-    def _progress(self, state: State, sums: Sums, taken: Step) -> Progress:
+    def _progress(self, state: Descent, sums: Sums, taken: Step) -> Progress:
         """An upper bound of F(L₊) and an estimate of its gap, without another sweep.
 
         The loss is 1-smooth, so loss(L₊) ≤ loss(Y) − ⟨C, L₊ − Y⟩ + ½‖L₊ − Y‖². The dual value is
@@ -286,7 +286,7 @@ class HuberSolver:
             gap = max(gap, 2e-6)
         return Progress(objective, gap, taken.new.rank)
 
-    def _next_step(self, state: State, sums: Sums) -> tuple[float, float]:
+    def _next_step(self, state: Descent, sums: Sums) -> tuple[float, float]:
         """A step that fits the curvature met between the last point and this one.
 
         Convexity and 1-smoothness make 1 always safe. A longer step grows while the curvature
@@ -303,7 +303,7 @@ class HuberSolver:
             return longest, min(longest, state.longest)
         return min(1.25 * state.step, state.longest), state.longest
 
-    def _next_momentum(self, state: State, taken: Step, *, overshot: bool) -> tuple[float, float]:
+    def _next_momentum(self, state: Descent, taken: Step, *, overshot: bool) -> tuple[float, float]:
         """Grow it, or restart where it points uphill: ⟨Y − L₊, L₊ − L⟩ > 0, beyond rounding."""
         beta, inner = state.beta, taken.inner
         Y_new = (1 + beta) * inner.cross - beta * taken.new_before
@@ -374,21 +374,21 @@ class HuberSolver:
 _ROUNDING = {"float32": 1e-5, "float64": 1e-12}
 
 
-def _blind(state: State, sums: Sums) -> bool:
+def _blind(state: Descent, sums: Sums) -> bool:
     """Whether the last two points are too close together to see the curvature between them."""
     e = state.expected
     scale = sums.loss + state.point.now
     return e is not None and e.distance <= _ROUNDING[state.basis.dtype.name] * scale
 
 
-def _distance(state: State, taken: Step) -> float:
+def _distance(state: Descent, taken: Step) -> float:
     """‖L₊ − Y‖_F²."""
     b = state.beta
     Y_new = (1 + b) * taken.inner.cross - b * taken.new_before
     return max(taken.inner.now - 2 * Y_new + state.point.now, 0.0)
 
 
-def _expect(state: State, sums: Sums, taken: Step, momentum: tuple[float, float]) -> Expectation:
+def _expect(state: Descent, sums: Sums, taken: Step, momentum: tuple[float, float]) -> Expectation:
     """The linear model of the loss at the next extrapolated point Y₊, made at this one, Y."""
     b, c = state.beta, (momentum[0] - 1.0) / momentum[1]
     point, inner = state.point, taken.inner

@@ -276,7 +276,7 @@ def _parts(
 ) -> tuple[dict[str, FloatArray], list[str]]:
     """Each condition at the nodes heard, cut to the stretch with the most readings if long."""
     parts, notes = {}, list[str]()
-    quantities = identify_all(grid.values, grid.units, grid.slot, kinds)
+    quantities = identify_all(grid.values, grid.units, kinds)
     for name, values in grid.values.items():
         if not quantities[name].measured:
             notes.append(f"{name}: left out, no measurement: {quantities[name].reason}")

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from fieldmend.experiments.contestants import TITLES
 from fieldmend.experiments.data import SOURCES
-from fieldmend.experiments.plots import Axis, Panel, Series, figure
+from fieldmend.experiments.plots import Axis, Plot, Series, figure
 from fieldmend.experiments.tables import Row, Table, column, select
 
 STYLES = {name: i for i, name in enumerate(TITLES)}
@@ -74,7 +74,7 @@ def _completion(rows: Table, n: int) -> str:
         for i, share in enumerate(dict.fromkeys(row["anomalies"] for row in rows))
         if (mine := select(rows, anomalies=share))
     ]  # fmt: skip
-    panel = Panel("", RATE, Axis("relative error ‖L̂ − L‖/‖L‖", log=True), series)
+    panel = Plot("", RATE, Axis("relative error ‖L̂ − L‖/‖L‖", log=True), series)
     return figure(f"Fig. 1: matrix completion, simulated {n} × {n}, rank 5", [panel], note=BAND)
 
 
@@ -89,7 +89,7 @@ def _spectrum(rows: Table) -> str:
         ]  # fmt: skip
         x = Axis("number of largest singular values")
         how = "100 added to the entry" if reading == "added" else "100 in place of the entry"
-        panels.append(Panel(how, x, Axis("share of energy", bounds=(0, 1.02)), series))
+        panels.append(Plot(how, x, Axis("share of energy", bounds=(0, 1.02)), series))
     return figure("Fig. 2: energy of the largest singular values, simulated", panels, columns=2)
 
 
@@ -101,7 +101,7 @@ def _loss(rows: Table) -> str:
         shares = column(mine, "share_of_nodes")
         series.append(Series(title, column(mine, "loss_rate"), shares, style=i, marks=False))
     x = Axis("loss rate of a node", bounds=(0, 1), percent=True)
-    panel = Panel("", x, Axis("share of nodes", bounds=(0, 1.02)), series)
+    panel = Plot("", x, Axis("share of nodes", bounds=(0, 1.02)), series)
     return figure("Fig. 4 (left): loss rates", [panel])
 
 
@@ -124,7 +124,7 @@ def _anomalies(rows: Table) -> str:
         for limit in PAPER_RATIOS
     ]
     x = Axis("matrix", bounds=(ends[0], ends[1]), labels=[_short(row) for row in first])
-    panel = Panel("", x, Axis("share of readings in S", percent=True), series)
+    panel = Plot("", x, Axis("share of readings in S", percent=True), series)
     return figure("Fig. 4 (right): anomaly ratio", [panel], note=_key(first))
 
 
@@ -152,7 +152,7 @@ def _energy(rows: Table, title: str) -> str:
             for i, name in enumerate(("raw", "processed"))
         ]
         y = Axis("share of energy", bounds=(0, 1.02))
-        panels.append(Panel(words(condition), x, y, series))
+        panels.append(Plot(words(condition), x, y, series))
     return figure(f"Fig. 5: singular values, {title}", panels)
 
 
@@ -161,7 +161,7 @@ def _recovery(rows: Table, title: str, measured: str) -> str:
     for condition in _conditions(rows):
         mine = select(rows, condition=condition)
         series = [_one(select(mine, method=name), name, measured) for name in _methods(mine)]
-        panels.append(Panel(words(condition), RATE, Axis("NSE", log=True), series))
+        panels.append(Plot(words(condition), RATE, Axis("NSE", log=True), series))
     return figure(title, panels, note=BAND)
 
 
@@ -183,20 +183,20 @@ def _detection(rows: Table, title: str) -> str:
             mine = select(rows, condition=condition)
             series = [_one(select(mine, method=name), name, measured) for name in _methods(mine)]
             y = Axis(measured, bounds=(0, 1.02))
-            panels.append(Panel(words(condition), RATE, y, series))
+            panels.append(Plot(words(condition), RATE, y, series))
     return figure(f"Injected anomalies found: {title}", panels, note=BAND)
 
 
 def _rate(rows: Table) -> str:
     bound = ("4‖X₁ − X*‖²/k²", "bound")
     series = _by_mu(rows, ("k", "excess"), "Table III", bound, marks=False)
-    panel = Panel("", Axis("iteration k", log=True), Axis("F(X_k) − F(X*)", log=True), series)
+    panel = Plot("", Axis("iteration k", log=True), Axis("F(X_k) − F(X*)", log=True), series)
     return figure("Theorem 2: convergence, simulated", [panel])
 
 
 def _iterations(rows: Table) -> str:
     series = _by_mu(rows, ("epsilon", "iterations"), "needed", ("lemma", "lemma"), marks=True)
-    panel = Panel("", Axis("accuracy ε / F(X*)", log=True), Axis("iterations", log=True), series)
+    panel = Plot("", Axis("accuracy ε / F(X*)", log=True), Axis("iterations", log=True), series)
     return figure("Lemma: iterations to ε, simulated", [panel])
 
 
@@ -227,6 +227,6 @@ def _bound(rows: Table) -> str:
         ]
         title = f"{100 * float(rate):g} % of readings"
         panels.append(
-            Panel(title, Axis("noise δ", log=True), Axis("error ‖X̂ − X‖", log=True), series)
+            Plot(title, Axis("noise δ", log=True), Axis("error ‖X̂ − X‖", log=True), series)
         )
     return figure("Theorem 1: error and bound, simulated", panels)

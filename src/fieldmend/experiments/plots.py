@@ -66,7 +66,7 @@ class Axis:
 
 
 @dataclass(frozen=True)
-class Panel:
+class Plot:
     """One frame with its curves."""
 
     title: str
@@ -91,12 +91,12 @@ def available() -> None:
         ) from error
 
 
-def figure(title: str, panels: Sequence[Panel], *, columns: int = 3, note: str = "") -> str:
+def figure(title: str, panels: Sequence[Plot], *, columns: int = 3, note: str = "") -> str:
     """An SVG document.
 
     Examples
     --------
-    >>> panel = Panel("", Axis("k"), Axis("error", log=True), [Series("a", [1, 2], [0.1, 0.01])])
+    >>> panel = Plot("", Axis("k"), Axis("error", log=True), [Series("a", [1, 2], [0.1, 0.01])])
     >>> figure("Error", [panel]).startswith("<svg ")
     True
     """
@@ -135,7 +135,7 @@ def figure(title: str, panels: Sequence[Panel], *, columns: int = 3, note: str =
     return text.getvalue()[text.getvalue().index("<svg ") :]
 
 
-def _panel(frame: Axes, panel: Panel) -> None:
+def _panel(frame: Axes, panel: Plot) -> None:
     frame.set_title(panel.title, fontweight="bold")
     for series in panel.series:
         _curve(frame, series, log=panel.y.log)

@@ -40,7 +40,7 @@ def recovered(grid: Grid, name: str, options: Options) -> tuple[Recovered, Array
     if len(X) < LEAST or not 0 < len(columns) <= MOST:
         return None
     mine = X[:, columns]
-    if identify(name, grid.units.get(name, ""), mine, grid.slot).kind not in KINDS:
+    if identify(name, grid.units.get(name, ""), mine).kind not in KINDS:
         return None
     nodes = tuple(grid.nodes[k] for k in columns)
     part = replace(grid, values={name: mine}, nodes=nodes)

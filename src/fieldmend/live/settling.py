@@ -96,7 +96,7 @@ def _known(
     options = Options(
         level=level, limits={n: v for n, v in limits.items() if n in mine}, holdout=False
     ).for_grid(grid)
-    quantities = identify_all(mine, grid.units, grid.slot, {})
+    quantities = identify_all(mine, grid.units, {})
     mine = {name: X for name, X in mine.items() if quantities[name].measured}
     ours = _followed(grid.nodes, model.nodes, list(mine.values()))
     some = replace(

@@ -105,7 +105,7 @@ def plan(  # noqa: PLR0913 - the options of the command, keyword-only
     say = progress or (lambda _, __: None)
     say("reading", 0.0)
     grid = with_units(_grid(source, slot, reading), units)
-    quantities = identify_all(grid.values, grid.units, grid.slot, dict(kinds or {}))
+    quantities = identify_all(grid.values, grid.units, dict(kinds or {}))
     errors = wish.errors(grid, quantities)
     own = {name: quantities[name] for name in errors}
     record, notes = _playable(replace(grid, values={name: grid.values[name] for name in errors}))

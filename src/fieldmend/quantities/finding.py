@@ -25,9 +25,7 @@ RISING = 0.8  # share of the nodes
 FROM_ZERO = (Kind.POSITIVE, Kind.INTERMITTENT, Kind.ACCUMULATOR)
 
 
-def identify(
-    name: str, unit: str, X: Array, slot: float = 0.0, *, kind: str | None = None
-) -> Quantity:
+def identify(name: str, unit: str, X: Array, *, kind: str | None = None) -> Quantity:
     """What a condition is.
 
     Parameters
@@ -38,8 +36,6 @@ def identify(
         As the file says it, "" if it does not.
     X
         Readings, slots × nodes, NaN = not observed.
-    slot
-        Length of a slot in microseconds; only said, not used yet by any rule.
     kind
         What the user says it is: one of `Kind`, or ``circular:24``, ``bounded:0:1``.
 
@@ -61,7 +57,6 @@ def identify(
     >>> print(identify("label", "", np.zeros((50, 3))).in_words())
     passed: the name says a label, and it has 1 whole value
     """
-    del slot
     seen = behaviour(X)
     parts = names.words(name)
     what, unit = _named(parts, unit or names.unit_in_brackets(name))
@@ -78,7 +73,6 @@ def identify(
 def identify_all(
     values: Mapping[str, Array],
     units: Mapping[str, str],
-    slot: float = 0.0,
     kinds: Mapping[str, str] | None = None,
 ) -> dict[str, Quantity]:
     """Condition → what it is; `kinds` are those the user named.
@@ -96,7 +90,7 @@ def identify_all(
                 hint=f"Conditions: {', '.join(shown(one) for one in values)}",
             )
     out = {
-        name: identify(name, units.get(name, ""), X, slot, kind=told.get(name))
+        name: identify(name, units.get(name, ""), X, kind=told.get(name))
         for name, X in values.items()
     }
     return (
@@ -127,7 +121,7 @@ def turn(name: str, unit: str, readings: Array) -> float:
     what = _named(names.words(name), unit)[0]
     if what not in MEASURES or MEASURES[what].kind is not Kind.CIRCULAR:
         return 0.0
-    found = identify(name, unit, readings[:, None], 0)
+    found = identify(name, unit, readings[:, None])
     return found.period if found.kind is Kind.CIRCULAR else 0.0
 
 

@@ -192,7 +192,7 @@ def scored_condition(
 
 def _taken_as(grid: Grid, name: str, options: Options) -> Quantity:
     unit, kind = grid.units.get(name, ""), options.kinds.get(name)
-    return identify(name, unit, grid.values[name], grid.slot, kind=kind)
+    return identify(name, unit, grid.values[name], kind=kind)
 
 
 def recovered(

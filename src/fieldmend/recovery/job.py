@@ -191,7 +191,7 @@ def recover(  # noqa: PLR0913 - the options of the main job, keyword-only
     if all(np.isnan(X[rows]).all() for X in grid.values.values() for rows in blocks(*X.shape)):
         raise InputError("all readings are missing: nothing to recover from")
     options = options.for_grid(grid)
-    quantities = identify_all(grid.values, grid.units, grid.slot, options.kinds)
+    quantities = identify_all(grid.values, grid.units, options.kinds)
     check_on_change(options, quantities)
     if known is not None:
         grid = known.aligned(grid, quantities, new_nodes)

@@ -57,7 +57,7 @@ class Shown:
 
 
 @dataclass(frozen=True)
-class Panel:
+class Chapter:
     """What the page says of one condition besides its curves."""
 
     index: int
@@ -200,7 +200,7 @@ def _hash(script: bytes) -> str:
 
 def _panel(
     recovery: Result, still: Result, summary: dict[str, Any], which: tuple[int, str]
-) -> Panel:
+) -> Chapter:
     index, name = which
     figures = []
     for figure in FIGURES.values():
@@ -208,7 +208,7 @@ def _panel(
         if wanted and index < STILL:
             drawing = figure.draw(still, name)
             figures += _present(figure, f"{figure.name}-{index}", drawing)
-    return Panel(
+    return Chapter(
         index=index,
         name=shown(name) or "(no name)",
         figures=figures,
