@@ -12,11 +12,12 @@ from fieldmend.field.online import replay
 from fieldmend.flags import KEPT
 from fieldmend.quantities import Kind, Quantity
 from fieldmend.recovery import extrapolating, modelling, onchange, powers
+from fieldmend.recovery.circular import OnCircle
 from fieldmend.recovery.modelling import Known
 from fieldmend.recovery.notebook import TALLEST, WIDEST, squeezed
 from fieldmend.recovery.wide import many
 from fieldmend.result.options import Options
-from test_recovery_solvers import Line, piece, setting
+from test_recovery_solvers import Line, around, piece, setting
 
 
 def hourly(values, condition="temperature", unit="°C", **more):
@@ -115,6 +116,24 @@ def test_what_never_moves_tells_of_no_power():
     assert powers._part(mostly, quantity).shape == (400, 4)
 
 
+@pytest.mark.parametrize(
+    ("ratios", "best", "asked"),
+    [([1.0, 0.5], 1.0, 1), ([0.98, 0.9], 1 / 3, 2), ([0.98, 0.98], 1.0, 2), ([0.9, 0.95], 0.5, 2),
+     ([0.9, 0.8], 1 / 3, 2)],
+)  # fmt: skip
+def test_the_power_that_is_best_by_three_in_a_hundred(ratios, best, asked, monkeypatch):
+    """One that is worse than the plain scale ends the search: a stronger one will not mend it."""
+    told = iter(ratios)
+    monkeypatch.setattr(powers, "_ratio", lambda *_: next(told))
+    monkeypatch.setattr(powers, "_hidden", lambda *_: None)
+    X = np.random.default_rng(0).exponential(size=(400, 4))
+    power, words = powers.chosen(X, Quantity(Kind.POSITIVE), Options())
+    assert power.p == pytest.approx(best)
+    assert len(list(told)) == 2 - asked
+    gain = 100 * (1 - min(ratios))
+    assert (f"{gain:.0f} % better" in words) if best < 1 else ("no power" in words)
+
+
 # Beyond a node's life
 
 
@@ -125,6 +144,37 @@ def test_ends_are_hidden_of_nodes_that_were_heard():
     wanted = extrapolating._at_ends(piece(X), setting(X, Line()))
     assert wanted > 1
     assert extrapolating._at_ends(piece(silent), setting(silent, Line())) == wanted
+
+
+def test_without_intervals_there_is_nothing_to_widen():
+    X = np.cumsum(np.random.default_rng(0).normal(0, 0.2, (40, 6)), axis=0)
+
+    class Bare(Line):
+        def hidden(self, left, window, columns):
+            return super().hidden(left, window, columns)[0], None, None
+
+    assert extrapolating._at_ends(piece(X), setting(X, Bare())) == 1.0
+
+
+def test_one_node_alone_is_its_own_company():
+    X = np.column_stack([np.arange(30.0), np.full(30, np.nan)])
+    estimate, flag = X + 0.5, np.ones(X.shape, dtype=np.int8)
+    assert extrapolating._of_nodes(piece(X), setting(X, Line()), estimate, flag) == 0.5
+
+
+# On the circle
+
+
+@pytest.mark.parametrize("half", [0.1, 50.0])
+def test_no_arc_is_longer_than_the_circle(half):
+    rng = np.random.default_rng(2)
+    X = rng.uniform(0, 360, (200, 4))
+    X[rng.random(X.shape) < 0.2] = np.nan
+    out = OnCircle(Line(half), 360.0, 10.0, 0.0, 0.9, seed=5)(X, around(X))
+    assert (out.upper - out.lower).max() <= 360 + 1e-9
+    assert (out.holdout.upper - out.holdout.lower).max() <= 360 + 1e-9
+    assert (out.lower <= out.estimate).all()
+    assert (out.estimate <= out.upper).all()
 
 
 # Nodes that send on change
