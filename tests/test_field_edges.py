@@ -6,7 +6,17 @@ import numpy as np
 import pytest
 
 import fieldmend as fm
-from fieldmend.field import choosing, flags, likeness, mixture, online, quick, regions, silent
+from fieldmend.field import (
+    choosing,
+    flags,
+    likeness,
+    mixture,
+    nodes,
+    online,
+    quick,
+    regions,
+    silent,
+)
 from fieldmend.field.flags import Channel, Rule
 from fieldmend.field.jumps import JumpLaw
 from fieldmend.field.model import Data
@@ -181,6 +191,24 @@ def test_what_quick_fits_hide_is_of_the_record_and_held_as_often_as_asked(net):
     np.testing.assert_allclose(found.upper - found.estimate, found.estimate - found.lower)
     assert 0.2 < len(rows) / np.count_nonzero(~np.isnan(X)) < 0.45  # a fifth, twice, at most
     assert quick.tried_quickly(X, np.zeros(X.shape, dtype=bool), level=0.9, seed=3) is None
+
+
+# Nodes by likelihood
+
+
+@pytest.mark.parametrize(("many", "slots"), [(4001, 4), (3, 700)])
+def test_nodes_at_once_and_in_pieces_are_what_each_is_alone(many, slots, monkeypatch):
+    """Of many nodes none is cut; of few, pieces of the record are warmed up before they count."""
+    rng = np.random.default_rng(6)
+    seen = rng.random((many, slots)) < 0.8
+    rest = np.where(seen, rng.normal(size=(many, slots)), 0.0)
+    links, grid = np.ones(slots - 1, dtype=bool), np.array([[0.9, 0.5], [0.3, 2.0]])
+    together = nodes.innovations(rest, seen, links, grid)
+    monkeypatch.setattr(nodes, "_LONG", 1)  # as one piece
+    for n in (0, 1, many - 1):
+        alone = nodes.innovations(rest[[n]], seen[[n]], links, grid)
+        for every, one in zip(together, alone, strict=True):
+            np.testing.assert_allclose(every[:, n], one[:, 0], rtol=1e-6)
 
 
 # Nodes that were silent
