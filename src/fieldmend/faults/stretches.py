@@ -168,6 +168,16 @@ def slot_medians(values: Array) -> Array:
     return node_medians(values.T)
 
 
+def resolution(values: Array) -> Array:
+    """The smaller steps that each node makes, 0 if it makes none: its resolution, or less."""
+    step = np.abs(np.diff(values, axis=0))
+    step[~(step > 0)] = np.nan
+    out = np.zeros(values.shape[1])
+    some = ~np.isnan(step).all(axis=0)
+    out[some] = np.nanquantile(step[:, some], 0.1, axis=0)
+    return out
+
+
 def per_node(
     values: Array, left_out: Mask | None, test: Callable[[int, Array, Array], Mask]
 ) -> Mask:
