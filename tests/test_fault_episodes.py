@@ -1,5 +1,7 @@
 """Episodes: their kinds, certainty, sentences, and which to look at first."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -152,6 +154,41 @@ def test_resting_at_a_usual_value_is_not_certainly_stuck():
     (found,) = of(faults.classify(X, readings(), suspect, context(X), suspect), 4)
     assert found.kind == "stuck"
     assert not found.certain
+
+
+def test_what_is_certain_is_held_for_so_however_near_it_lies():
+    """A value that repeats is false by that; how far it is from the field says nothing of it."""
+    X = readings()
+    X[200:300, 4] = X[200, 4]
+    suspect = np.zeros(X.shape, dtype=bool)
+    suspect[200:300, 4] = True
+    estimate = X + 0.3 * np.random.default_rng(0).normal(size=X.shape)
+    estimate[200:300, 4] = X[200, 4] + 1e-3
+    (found,) = of(faults.classify(X, estimate, suspect, context(X), suspect), 4)
+    assert found.certain
+    assert found.severity < 0.1
+    assert found.confidence == 0.9
+    estimate[200:300, 4] += 50
+    (far,) = of(faults.classify(X, estimate, suspect, context(X), suspect), 4)
+    assert far.confidence > 0.9
+
+
+def test_an_event_within_the_usual_spread_or_below_the_resolution_is_not_told():
+    X, nothing = readings(), np.zeros(readings().shape, dtype=bool)
+    event = nothing.copy()
+    event[200:220, 4] = True
+
+    def told(X, size, usual=0.0):
+        off = np.random.default_rng(0).normal(0, 0.05, X.shape)
+        labels = replace(context(X), usual=usual)
+        found = faults.classify(X, X - np.where(event, size, off), nothing, labels, event=event)
+        return [e.node for e in found if e.kind == "event"]
+
+    assert told(X, 0.4, usual=0.5) == []
+    assert told(X, 0.6, usual=0.5) == [4]
+    assert told(X, 0.6) == [4]
+    assert told(np.round(X), 0.9) == []  # whole degrees are all that it tells
+    assert told(np.round(X), 1.1) == [4]
 
 
 # What to look at first

@@ -381,3 +381,21 @@ def test_a_silence_is_four_times_as_long_as_any_before_and_a_twentieth():
     heard[4, 3] = True
     assert ranking.silences(heard) == [(3, 4), (2, 188)]
     assert ranking.silences(np.zeros((9, 2), dtype=bool)) == []
+
+
+def test_companions_imply_nothing_that_cannot_be():
+    dust = replace(ABOUT, quantity=Quantity(Quality.POSITIVE, low=0.0, high=30.0))
+    low = stretch([12.0] * 12, readings=[10.9] * 12)  # they would imply −1.1
+    assert "10.9 °C above what" in explain.explain(Kind.STUCK, low, sound(), dust, 1.0)
+    assert "12 °C above what" in explain.explain(Kind.STUCK, low, sound(), ABOUT, 1.0)
+    high = stretch([-9.0] * 12, readings=[25.0] * 12)  # 34
+    assert "5 °C below what" in explain.explain(Kind.STUCK, high, sound(), dust, 1.0)
+    halved = stretch([6.0] * 12, readings=[5.45] * 12)
+    assert "10.9 °C above what" in explain.explain(Kind.STUCK, halved, sound(), dust, 2.0)
+
+
+def test_a_value_that_the_companions_imply_is_not_said_to_be_above_it():
+    dust = replace(ABOUT, quantity=Quantity(Quality.POSITIVE, low=0.0))
+    zero = stretch([3.0] * 12, readings=[0.0] * 12)
+    said = explain.explain(Kind.STUCK, zero, sound(), dust, 1.0)
+    assert said.startswith("stuck at 0 °C, just what its 2 most similar companions imply from")

@@ -7,9 +7,10 @@ import pytest
 
 import fieldmend as fm
 from fieldmend import faults
-from fieldmend.recovery import judging, notes, powers
+from fieldmend.recovery import judging, notes, powers, window
 from fieldmend.recovery.condition import _levels
 from fieldmend.recovery.counting import _room
+from fieldmend.recovery.decisions import Told
 from fieldmend.recovery.solving import Solved, typical_error
 from fieldmend.recovery.storage import Storage
 from fieldmend.recovery.witnesses import witnesses
@@ -140,3 +141,27 @@ def test_a_mask_that_the_field_refutes_is_dropped(monkeypatch):
     flag = fm.recover(fm.Grid.of(net.readings), holdout=False)["value"].flag
     assert not (flag[100:160, 2] == 3).any()
     assert (flag[100:160, 5] == 3)[net.observed[100:160, 5]].all()
+
+
+def test_what_the_field_expects_is_not_told_unless_it_is_false_anyway():
+    """Whoever went there would find nothing wrong."""
+    nothing = np.zeros((100, 4), dtype=bool)
+    gross, accepted = nothing.copy(), nothing.copy()
+    gross[10:20, 1] = accepted[10:20, 2] = True
+    suspect = nothing.copy()
+    suspect[10:20] = True
+
+    def one(node, confidence=0.05, kind="drift", *, certain=False):
+        return faults.Episode(node, "t", 10, 20, kind, 10, 0.1, confidence, "…", certain)
+
+    def told(*found, by=None):
+        search = faults.Search(suspect, nothing, gross, nothing)
+        given = window.Evidence(np.zeros((100, 4)), nothing, search, by)
+        kept, flagged = window._worth_telling(found, suspect, given)
+        gone = [e.node for e in found if e not in kept]
+        assert np.flatnonzero((suspect & ~flagged).any(axis=0)).tolist() == gone
+        return [e.node for e in kept]
+
+    assert told(one(0), one(1), one(2), one(3)) == [1]
+    assert told(one(0), one(1), one(2), one(3), by=Told(accepted, nothing)) == [1, 2]
+    assert told(one(0, 0.11), one(2, 0.09, certain=True), one(3, 0.01, "event")) == [0, 2, 3]

@@ -24,6 +24,7 @@ from fieldmend.faults.stretches import (
     joined,
     middle,
     node_medians,
+    resolution,
     stretches,
 )
 from fieldmend.faults.together import Local, Move, common_moves, gathered
@@ -36,6 +37,8 @@ SPIKE, BURST = 2, 30
 DEAD = 8.0
 # A stretch of which so much is one value is stuck.
 STILL = 0.8
+# Confidence in what is certain, at the least: a value that repeats is false however near it lies.
+SURE = 0.9
 
 
 @dataclass(frozen=True)
@@ -125,7 +128,13 @@ def classify(
     common = [_event(move, context, 2.0**power) for move in moves]
     if event is None or not event.any():
         return (*found, *common)
-    local = gathered(event & observed & ~flagged, residual / spread, residual)
+    # What is within a node's usual spread, or below its resolution, is nothing to tell.
+    least = np.maximum(spread, resolution(values))
+    local = [
+        one
+        for one in gathered(event & observed & ~flagged, residual / spread, residual)
+        if abs(one.size) > least[one.node]
+    ]
     return (*found, *common, *(_local(one, context, 2.0**power) for one in local))
 
 
@@ -298,6 +307,13 @@ def _episode(
 ) -> Episode:
     kind = _kind(stretch, seen, packets, context)
     severity = middle(np.abs(stretch.deviation))
+    sure = certain(
+        kind,
+        stretch,
+        allowed,
+        low_battery=kind == Kind.DEAD and _low_battery(stretch, context),
+        impossible=_impossible(stretch.readings * unit, context),
+    )
     return Episode(
         node=stretch.node,
         condition=context.condition,
@@ -306,15 +322,9 @@ def _episode(
         kind=kind,
         readings=stretch.flagged,
         severity=severity,
-        confidence=confidence(severity, stretch.flagged),
+        confidence=max(confidence(severity, stretch.flagged), SURE if sure else 0.0),
         explanation=explain(kind, stretch, seen, context, unit),
-        certain=certain(
-            kind,
-            stretch,
-            allowed,
-            low_battery=kind == Kind.DEAD and _low_battery(stretch, context),
-            impossible=_impossible(stretch.readings * unit, context),
-        ),
+        certain=sure,
     )
 
 

@@ -27,10 +27,13 @@ def explain(kind: Kind, stretch: Stretch, seen: Panel, context: Context, unit: f
         if kind in (Kind.DRIFT, Kind.DEAD)
         else slice(None)
     )
-    gap = stretch.readings[end] - stretch.implied[end]
+    # Deviations of others around a low level go below zero; what they imply does not.
+    low, high = context.quantity.low / unit, context.quantity.high / unit
+    implied = np.clip(stretch.implied, low, high)
+    gap = stretch.readings[end] - implied[end]
     early = ""
     if np.isnan(gap).all():  # nobody was left to compare with at the end
-        gap, early = stretch.readings - stretch.implied, "earlier "
+        gap, early = stretch.readings - implied, "earlier "
     gap = _shorter(gap[~np.isnan(gap)], context.quantity.period / unit)
     against = "with no companion to compare,"
     if gap.size and both_ways(gap) and not kind.lasts:  # their middle is where nothing was read
@@ -103,6 +106,8 @@ def _against(gap: float, seen: Panel, node: int, context: Context, side: str = "
     word = "nearest" if seen.in_space else "most similar"
     count = seen.companions(node).size
     who = f"its {count} {word} companions imply" if count > 1 else f"its {word} companion implies"
+    if gap == 0:
+        return f"just what {who}"
     upto = "up to " if side == "off" else ""
     return f"{upto}{figure(abs(gap))}{_unit(context)} {side} what {who}"
 

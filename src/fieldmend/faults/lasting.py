@@ -47,6 +47,7 @@ from fieldmend.faults.stretches import (
     node_medians,
     per_node,
     rare,
+    resolution,
     rolling,
     slot_medians,
     stretches,
@@ -387,7 +388,7 @@ def departed(values: Array, left_out: Mask, gone: Mask, context: Context, field:
     """
     trusted = ~np.isnan(values) & ~left_out
     # A departure smaller than what the sensor can tell apart is none.
-    z = np.clip(field.residual / np.maximum(field.spread, _quanta(values)), -1e4, 1e4)
+    z = np.clip(field.residual / np.maximum(field.spread, resolution(values)), -1e4, 1e4)
     heard = (~np.isnan(values)).sum(axis=1)
     known = ~np.isnan(z) & (trusted.sum(axis=1) >= 0.5 * heard)[:, None]
     # What was found already must not make its neighbours look bad.
@@ -401,16 +402,6 @@ def departed(values: Array, left_out: Mask, gone: Mask, context: Context, field:
     together |= keeps_its_distance(fresh, values, left_out)
     together &= ~on_low_battery(fresh, context)
     return out & ~together & ~recurrent(fresh, mean, context)
-
-
-def _quanta(values: Array) -> Array:
-    """The smaller steps that a node makes, if it makes any: its resolution, or less."""
-    step = np.abs(np.diff(values, axis=0))
-    step[~(step > 0)] = np.nan
-    out = np.zeros(values.shape[1])
-    some = ~np.isnan(step).all(axis=0)
-    (out[some],) = column_quantiles(step[:, some], 0.1)
-    return out
 
 
 def _departures(

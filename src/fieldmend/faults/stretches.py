@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fieldmend.core.ranks import parted, quantiles
+from fieldmend.core.ranks import column_quantiles, parted, quantiles
 
 Array = NDArray[Any]
 Mask = NDArray[np.bool_]
@@ -170,6 +170,16 @@ def _median(column: Array) -> float:
 def slot_medians(values: Array) -> Array:
     """Median of each row's numbers; NaN for a row that has none."""
     return node_medians(values.T)
+
+
+def resolution(values: Array) -> Array:
+    """The smaller steps that each node makes, 0 if it makes none: its resolution, or less."""
+    step = np.abs(np.diff(values, axis=0))
+    step[~(step > 0)] = np.nan
+    out = np.zeros(values.shape[1])
+    some = ~np.isnan(step).all(axis=0)
+    (out[some],) = column_quantiles(step[:, some], 0.1)
+    return out
 
 
 def per_node(

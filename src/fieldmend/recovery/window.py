@@ -19,6 +19,10 @@ from fieldmend.recovery.windows import Window
 from fieldmend.recovery.witnesses import Witnesses
 from fieldmend.result.options import Options
 
+# Confidence below which an episode is none: a reading two thirds of the usual spread off, or thirty
+# at a quarter of it.
+SLIGHT = 0.1
+
 LINEAR = Quantity(Kind.LINEAR)
 
 
@@ -168,14 +172,34 @@ def recover_window(piece: Piece, setting: Setting) -> WindowResult:
             persistent=given.lasting,
             event=event,
         )
+    found, suspect = _worth_telling(found, suspect, given)
     return WindowResult(
         solved,
         flags(seen, judged, suspect, given.failed),
         np.maximum(
             usual_distance(circle.near(believed, solved.estimate, turn), solved.estimate), usual
         ),
-        tuple(found),
+        found,
     )
+
+
+def _worth_telling(
+    found: tuple[Episode, ...], suspect: Array, given: Evidence
+) -> tuple[tuple[Episode, ...], Array]:
+    """Without episodes that lie where the field expects them: whoever looks finds nothing wrong.
+
+    But what is false whatever the field says, and what a person said, stays.
+    """
+    sure = given.found.gross if given.told is None else given.found.gross | given.told.accepted
+    suspect, kept = suspect.copy(), []
+    for episode in found:
+        part = slice(episode.start, episode.stop), episode.node
+        fault = episode.kind != faults.Kind.EVENT
+        if fault and episode.confidence < SLIGHT and not (episode.certain or sure[part].any()):
+            suspect[part] = False
+        else:
+            kept.append(episode)
+    return tuple(kept), suspect
 
 
 def _refuted(given: Evidence, solved: Solved, turn: float) -> Evidence:
