@@ -7,7 +7,7 @@ import pytest
 from scipy.stats import binom, poisson
 
 import naive_faults as naive
-from fieldmend.faults import gross, lasting, levels, seen_too
+from fieldmend.faults import astray, gross, lasting, levels, seen_too
 from fieldmend.faults.events import keeps_its_distance
 from fieldmend.faults.labels import Context
 from fieldmend.faults.stretches import rare
@@ -145,33 +145,33 @@ def test_where_a_node_goes_at_other_times_is_a_habit():
     size[60:62, 0] = 5.5  # two of ninety: more than two in a hundred
     size[60:61, 1] = 5.5
     nothing = np.zeros(size.shape, dtype=bool)
-    got = lasting._habitual(size, found, nothing)
+    got = astray._habitual(size, found, nothing)
     assert got[20:30, 0].all()
     assert not got[:, 1].any()
-    assert not lasting._habitual(size, found, size == 5.5).any()  # left out: not asked
+    assert not astray._habitual(size, found, size == 5.5).any()  # left out: not asked
     size[60:62, 0] = 4.9
-    assert not lasting._habitual(size, found, nothing).any()
-    assert not lasting._habitual(size[20:30], found[20:30], nothing[20:30]).any()
+    assert not astray._habitual(size, found, nothing).any()
+    assert not astray._habitual(size[20:30], found[20:30], nothing[20:30]).any()
 
 
 def strayed_slowly(values):
     off = np.abs(values - naive.medians(values.T)[:, None])
     heard = [column[~np.isnan(column)] for column in off.T]
     often, seldom = (np.quantile([np.quantile(c, q) for c in heard], 0.9) for q in (0.9, 0.99))
-    far = seldom * max(seldom / often, lasting.MILD) ** 2
+    far = seldom * max(seldom / often, astray.MILD) ** 2
     out = np.zeros(values.shape, dtype=bool)
     for n in range(values.shape[1]):
         at = np.flatnonzero(~np.isnan(values[:, n]))
         there = off[at, n] > far
-        if np.mean(off[at, n] <= often) < lasting.AT_HOME:
+        if np.mean(off[at, n] <= often) < astray.AT_HOME:
             continue
-        for a, b in naive.runs(naive.joined(there, lasting.SMOOTH)):
-            if b - a < lasting.SMOOTH // 2 or there[a:b].mean() <= 0.5:
+        for a, b in naive.runs(naive.joined(there, astray.JOINED)):
+            if b - a < astray.JOINED // 2 or there[a:b].mean() <= 0.5:
                 continue
             as_far = off[at, n] > 0.5 * np.median(off[at[a:b], n])
             core = np.array([a <= i < b for i in range(at.size)])
-            own = naive.grown(core, naive.joined(as_far, lasting.SMOOTH))
-            if (as_far & ~own).sum() <= lasting.HABITUAL * (~own).sum():
+            own = naive.grown(core, naive.joined(as_far, astray.JOINED))
+            if (as_far & ~own).sum() <= astray.HABITUAL * (~own).sum():
                 out[at[a:b], n] = True
     return out
 
@@ -188,28 +188,28 @@ def test_a_node_that_is_home_at_other_times_has_strayed():
     X[150:190, 5] += np.where(np.arange(40) % 3 > 0, 60.0, 0.0)  # most of the time
     want = strayed_slowly(X)
     assert want.any(axis=0).tolist() == [False, True, False, False, False, True] + [False] * 54
-    np.testing.assert_array_equal(lasting.strayed(X, np.zeros(X.shape, dtype=bool)), want)
-    assert not lasting.strayed(np.full((20, 3), np.nan), np.zeros((20, 3), dtype=bool)).any()
-    assert not lasting.strayed(np.ones((20, 3)), np.zeros((20, 3), dtype=bool)).any()
+    np.testing.assert_array_equal(astray.strayed(X, np.zeros(X.shape, dtype=bool)), want)
+    assert not astray.strayed(np.full((20, 3), np.nan), np.zeros((20, 3), dtype=bool)).any()
+    assert not astray.strayed(np.ones((20, 3)), np.zeros((20, 3), dtype=bool)).any()
 
 
 def test_what_is_absurd_is_rare_and_its_own():
     rng = np.random.default_rng(1)
     X = rng.normal(size=(200, 8))
     nothing = np.zeros(X.shape, dtype=bool)
-    assert not lasting.absurd(X, nothing).any()
+    assert not astray.absurd(X, nothing).any()
     X[50, 3] += 40.0
     X[120] += 40.0  # all together
-    found = lasting.absurd(X, nothing)
+    found = astray.absurd(X, nothing)
     assert np.argwhere(found).tolist() == [[50, 3]]
     X[10, 0] = 1e3
-    size, _ = lasting._sizes(X, nothing)
+    size, _ = astray._sizes(X, nothing)
     limit = rare(size.ravel(), 4.0)
     for times, false in ((0.99, False), (1.01, True)):
         X[10, 0] = 1e3 * times * limit / size[10, 0]
         X[10, 0] += (1 - times * limit / size[10, 0]) * np.median(X[:, 0])  # from its level
-        assert lasting.absurd(X, nothing)[10, 0] == false
-    assert not lasting.absurd(np.full((5, 3), np.nan), np.zeros((5, 3), dtype=bool)).any()
+        assert astray.absurd(X, nothing)[10, 0] == false
+    assert not astray.absurd(np.full((5, 3), np.nan), np.zeros((5, 3), dtype=bool)).any()
 
 
 def test_what_lasts_away_is_a_third_of_the_way_for_most_of_the_time():

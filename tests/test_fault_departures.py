@@ -6,6 +6,7 @@ from scipy.stats import binom
 
 import naive_faults as naive
 from fieldmend.faults import (
+    astray,
     excursions,
     gross,
     lasting,
@@ -208,7 +209,7 @@ def test_the_size_of_a_deviation_is_in_spreads_of_its_side(seed):
         wide = max(naive.MAD * naive.median(part) if part else 0.0, 0.5 * spread[n])
         scaled[t, n] = deviation[t, n] / wide
     common = naive.medians(np.where(out, np.nan, scaled).T)
-    size, own = lasting._sizes(values, out)
+    size, own = astray._sizes(values, out)
     np.testing.assert_allclose(size, np.abs(scaled), rtol=1e-9)
     np.testing.assert_allclose(own, np.abs(scaled - common[:, None]), rtol=1e-9)
 

@@ -6,7 +6,7 @@ import pytest
 import fieldmend as fm
 from faulty import SLOT, context, labels_of, readings
 from fieldmend import faults
-from fieldmend.faults import gross, implied, lasting, levels
+from fieldmend.faults import astray, gross, implied, levels
 from fieldmend.faults.gross import saturated
 from fieldmend.quantities import Kind, Quantity
 
@@ -194,8 +194,8 @@ def test_where_a_node_goes_again_and_again_is_no_running_away():
     for start in (100, 333, 1010, 1200, 1333):
         again[start : start + 60, 3] += np.hanning(60) * 60
     nothing = np.zeros(X.shape, dtype=bool)
-    assert lasting.runaway(once, nothing, context(X))[:, 3].any()
-    assert not lasting.runaway(again, nothing, context(X))[:, 3].any()
+    assert astray.runaway(once, nothing, context(X))[:, 3].any()
+    assert not astray.runaway(again, nothing, context(X))[:, 3].any()
 
 
 def test_a_station_without_wind_in_a_gale(real):
@@ -223,8 +223,8 @@ def test_half_of_a_stretch_beyond_is_no_running_away():
     X = rng.normal(size=(400, 12))
     nothing = np.zeros(X.shape, dtype=bool)
     X[100:116, 3] += 90.0
-    assert lasting.runaway(X, nothing, context(X))[100:116, 3].all()
+    assert astray.runaway(X, nothing, context(X))[100:116, 3].all()
     X[104:112, 3] -= 90.0  # four, eight between, four
-    assert not lasting.runaway(X, nothing, context(X)).any()
+    assert not astray.runaway(X, nothing, context(X)).any()
     X[104, 3] += 90.0
-    assert lasting.runaway(X, nothing, context(X))[100:116, 3].all()
+    assert astray.runaway(X, nothing, context(X))[100:116, 3].all()

@@ -142,7 +142,8 @@ def _habitual(own: Array, stretch: tuple[int, int], a_day: float) -> bool:
         far = np.count_nonzero(there * np.sign(size) >= ALIKE * abs(size), axis=1) >= half
         came.append((np.count_nonzero(far[heard]), np.count_nonzero(heard)))
     (then, asked), total = came[0], sum(count for count, _ in came)
-    return then > HABIT * asked and float(bdtrc(then - 1, total, 1 / len(came))) <= BY_CHANCE
+    by_chance = float(bdtrc(then - 1, total, 1 / len(came)))
+    return bool(then > HABIT * asked) and by_chance <= BY_CHANCE
 
 
 def _excursions(values: Array, flagged: Mask) -> Array:
