@@ -287,6 +287,7 @@ def test_standard_input(readings):
     assert Path(files["recovered"]).exists()
 
 
+@pytest.mark.long
 def test_the_same_bytes_whatever_the_locale(readings):
     folders = {}
     for name, more in {

@@ -34,7 +34,14 @@ def named(page):
     return page.name
 
 
-@pytest.mark.parametrize("page", WITH_CONSOLE, ids=named)
+SLOW = {"plan.md"}  # half a minute of commands
+
+
+@pytest.mark.parametrize(
+    "page",
+    [pytest.param(p, marks=[pytest.mark.long] if p.name in SLOW else []) for p in WITH_CONSOLE],
+    ids=named,
+)
 def test_commands_print_what_the_page_says(page):
     text, wrong = snippets.true_page(page)
     assert not wrong, "\n".join([*wrong, "make snippets puts the true output there"])

@@ -531,6 +531,7 @@ def test_same_recovery_same_bytes_in_every_process(tmp_path):
     assert (tmp_path / "1").read_bytes() == (tmp_path / "2").read_bytes()
 
 
+@pytest.mark.long
 def test_a_large_network_fits_the_limit():
     rec = network((10_000, 600), ("temperature", "humidity", "light"), intervals=True)
     assert LIMIT / 2 < len(render(rec)) <= LIMIT == 6_000_000
