@@ -34,7 +34,7 @@ def named(page):
     return page.name
 
 
-SLOW = {"plan.md"}  # half a minute of commands
+SLOW = {"plan.md", "nightly.md", "evaluate.md"}  # a minute of commands
 
 
 @pytest.mark.parametrize(
