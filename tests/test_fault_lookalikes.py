@@ -99,7 +99,7 @@ def test_a_jam_before_one_bottleneck_is_the_hours_and_spikes_at_any_time_are_not
         start = 24 * day + 15 + int(rng.integers(0, 2))
         X[start : start + 4, 2] += 0.5
         rush[start : start + 4, 2] = k < 4
-    spikes[rng.choice(24 * 28, 12, replace=False), 5] = True
+    spikes[rng.choice(24 * 28, 80, replace=False), 5] = True  # on most days near any hour
     X[spikes] += 0.5
     lone = np.zeros(X.shape, dtype=bool)
     lone[24 * 9 + 4, 2] = True  # the same node, at night

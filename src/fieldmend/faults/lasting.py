@@ -136,7 +136,7 @@ def search(X: Any, context: Context | None = None) -> Search:
     found, by_itself = gross.copy(), gross
     field = None
     if tests.drift:
-        found |= absurd(values, found)
+        found |= absurd(values, found)  # those too that another condition of the node speaks for
         found |= displaced(values, found)
         gone |= runaway(values, found, context)
         if context.quantity.kind is Kind.LINEAR:
