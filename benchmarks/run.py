@@ -10,6 +10,7 @@ reading  a CSV of 60 million rows to a grid, beside plain DuckDB, Polars and pan
 command  the whole command on a real file, import and --help, beside qolmat and saqc
 quantities  directions, rain, meters, dust and humidity as what they are, and as if linear
 newdays  a model fitted once, on days that it has not seen, beside line and imputers
+newfaults  faults as old as the file: found alone, and with a model of earlier days
 ablations  what each piece of the automatic recovery is worth
 levels   levels fitted before increments: what one more member would be worth in long gaps
 jury     true readings flagged and replaced, faults found, errors and intervals: fourteen new kinds
@@ -38,6 +39,7 @@ SCRIPTS = {
     "detection": [[HERE / "detection.py"]],
     "quantities": [[HERE / "quantities.py"]],
     "newdays": [[HERE / "newdays.py"]],
+    "newfaults": [[HERE / "newfaults.py"]],
     "ablations": [[HERE / "ablations.py"]],
     "levels": [[HERE / "levels.py"]],
     "jury": [[HERE / "jury.py"]],

@@ -215,14 +215,14 @@ def test_what_is_absurd_is_rare_and_its_own():
 def test_what_lasts_away_is_a_third_of_the_way_for_most_of_the_time():
     departure = np.concatenate([np.zeros(40), np.full(60, 6.0), np.zeros(40)])
     departure[70] = 1.9  # came back
-    got = levels._away(departure, 6.0, 0.5)
+    got = levels.away(departure, 6.0, 0.5)
     assert np.flatnonzero(got).tolist() == [t for t in range(40, 100) if t != 70]
-    assert not levels._away(departure, -6.0, 0.5).any()
-    assert not levels._away(departure, 6.0, 3.1).any()  # within its unrest
+    assert not levels.away(departure, -6.0, 0.5).any()
+    assert not levels.away(departure, 6.0, 3.1).any()  # within its unrest
     few = np.where(np.arange(140) % 3 == 0, departure, 0.0)
-    assert not levels._away(few, 6.0, 0.5).any()
+    assert not levels.away(few, 6.0, 0.5).any()
     silent = np.where(np.arange(140) % 3 == 0, departure, np.nan)
-    got = levels._away(silent, 6.0, 0.5)
+    got = levels.away(silent, 6.0, 0.5)
     assert np.flatnonzero(got).tolist() == [*range(42, 100, 3)]
 
 

@@ -136,7 +136,7 @@ def test_a_mask_that_the_field_refutes_is_dropped(monkeypatch):
     masked[100:160, 2] = masked[100:160, 5] = gross[100:160, 5] = True
     masked &= net.observed
     nothing = np.zeros_like(masked)
-    found = faults.Search(masked, nothing, gross & masked, nothing)
+    found = faults.Search(masked, nothing, gross & masked, nothing, nothing)
     monkeypatch.setattr(faults, "search", lambda *_: found)
     flag = fm.recover(fm.Grid.of(net.readings), holdout=False)["value"].flag
     assert not (flag[100:160, 2] == 3).any()
@@ -155,7 +155,7 @@ def test_what_the_field_expects_is_not_told_unless_it_is_false_anyway():
         return faults.Episode(node, "t", 10, 20, kind, 10, 0.1, confidence, "…", certain)
 
     def told(*found, by=None):
-        search = faults.Search(suspect, nothing, gross, nothing)
+        search = faults.Search(suspect, nothing, gross, nothing, nothing)
         given = window.Evidence(np.zeros((100, 4)), nothing, search, by)
         kept, flagged = window._worth_telling(found, suspect, given)
         gone = [e.node for e in found if e not in kept]

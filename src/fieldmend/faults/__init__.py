@@ -10,12 +10,15 @@ from fieldmend.faults.jumping import jumping
 from fieldmend.faults.kind import Kind
 from fieldmend.faults.labels import Context, Episode
 from fieldmend.faults.lasting import Search, persistent, search
+from fieldmend.faults.remembered import Expect, Expected
 from fieldmend.faults.seen_too import alone, spared
 from fieldmend.faults.spikes import spikes
 
 __all__ = [
     "Context",
     "Episode",
+    "Expect",
+    "Expected",
     "Kind",
     "Search",
     "agreed",

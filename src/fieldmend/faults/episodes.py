@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -58,6 +58,8 @@ class Stretch:
     lasting: bool
     step: float
     """Usual distance between neighbouring readings."""
+    since: bool = False
+    """Accused by a model of earlier days, which says what is `implied`."""
 
 
 def classify(
@@ -68,6 +70,7 @@ def classify(
     persistent: Mask | None = None,
     *,
     event: Mask | None = None,
+    since: Mask | None = None,
 ) -> tuple[Episode, ...]:
     """Group flagged readings into episodes, name their kinds and explain them.
 
@@ -84,6 +87,8 @@ def classify(
         count as lasting in any case.
     event
         Readings that were off and that others saw too: reported as events, not flagged.
+    since
+        Readings that a model of earlier days accuses: `estimate` says where they belong.
 
     Returns
     -------
@@ -118,8 +123,16 @@ def classify(
     read = _as_read(values, context, int(power))
     allowed = reach(read, flagged, seen)
     packets = Packets(context)
+    moved = np.zeros_like(observed) if since is None else since & observed
     found = [
-        _episode(stretch, seen, packets, context, allowed=allowed, unit=2.0**power)
+        _episode(
+            _by_model(stretch, moved, fitted),
+            seen,
+            packets,
+            context,
+            allowed=allowed,
+            unit=2.0**power,
+        )
         for stretch in _all(read, residual / spread, flagged, lasting, seen)
     ]
     found.sort(key=lambda episode: (episode.node, episode.start))
@@ -199,6 +212,14 @@ def _all(values: Array, z: Array, flagged: Mask, lasting: Mask, seen: Panel) -> 
                 )
 
 
+def _by_model(stretch: Stretch, since: Mask, estimate: Array) -> Stretch:
+    """A stretch that is mostly accused by a model, held against what the model says."""
+    at = stretch.at, stretch.node
+    if 2 * np.count_nonzero(since[at]) <= stretch.flagged:
+        return stretch
+    return replace(stretch, implied=estimate[at], since=True)
+
+
 def _parted(readings: Array, marks: Mask, false: Mask) -> Iterator[tuple[int, int]]:
     """First and one past the last of each run of marks; where one mostly stands still, that apart.
 
@@ -254,7 +275,7 @@ def _kind(stretch: Stretch, seen: Panel, packets: Packets, context: Context) -> 
         return Kind.DEAD
     if history.repeats(stretch.readings).length.max() >= STILL * stretch.at.size:
         return Kind.STUCK
-    if _noisy(stretch):
+    if not stretch.since and _noisy(stretch):
         return Kind.NOISY if stretch.at.size > BURST else Kind.BURST
     third = max(stretch.at.size // 3, 1)
     first = float(np.median(stretch.deviation[:third]))
@@ -269,18 +290,18 @@ def _dead(stretch: Stretch, seen: Panel, context: Context) -> bool:
     end = max(stretch.at.size // 5, 1)
     if not stretch.to_end or float(np.median(np.abs(stretch.deviation[-end:]))) < DEAD:
         return False
+    saturated = history.repeats(stretch.readings[-end:]).length.max() >= 0.3 * end
+    stopped = bool((saturated and end > 1) or _low_battery(stretch, context))
     sound = seen.deviation[:, stretch.node]
     sound = sound[~np.isnan(sound)]
+    if stretch.since and sound.size < stretch.at.size / 2:  # too few to tell its range
+        return stopped
     if sound.size == 0:
         return True
     low, high = np.quantile(sound, (0.005, 0.995))
     level = float(np.median(stretch.readings[-end:])) - seen.level[stretch.node]
     beyond = max(level - high, low - level)
-    if beyond <= 0:
-        return False
-    saturated = history.repeats(stretch.readings[-end:]).length.max() >= 0.3 * end
-    low_battery = _low_battery(stretch, context)
-    return bool((saturated and end > 1) or low_battery or beyond > 0.5 * (high - low))
+    return bool(beyond > 0 and (stopped or beyond > 0.5 * (high - low)))
 
 
 def _low_battery(stretch: Stretch, context: Context) -> bool:

@@ -37,9 +37,9 @@ def explain(kind: Kind, stretch: Stretch, seen: Panel, context: Context, unit: f
     gap = _shorter(gap[~np.isnan(gap)], context.quantity.period / unit)
     against = "with no companion to compare,"
     if gap.size and both_ways(gap) and not kind.lasts:  # their middle is where nothing was read
-        against = _against(float(np.abs(gap).max()) * unit, seen, stretch.node, context, "off")
+        against = _against(float(np.abs(gap).max()) * unit, _who(seen, stretch), context, "off")
     elif gap.size:
-        against = early + _against(middle(gap) * unit, seen, stretch.node, context)
+        against = early + _against(middle(gap) * unit, _who(seen, stretch), context)
     text = " ".join([_opening(kind, stretch, context, unit), against, _when(stretch, context)])
     volts = battery(context)
     return text if volts is None else text + _battery(volts, stretch)
@@ -101,11 +101,17 @@ def _shorter(gap: Array, turn: float) -> Array:
     return (gap + turn / 2) % turn - turn / 2 if turn else gap
 
 
-def _against(gap: float, seen: Panel, node: int, context: Context, side: str = "") -> str:
-    side = side or ("above" if gap >= 0 else "below")
+def _who(seen: Panel, stretch: Stretch) -> str:
+    """Who says otherwise."""
+    if stretch.since:
+        return "the model of earlier days expects"
     word = "nearest" if seen.in_space else "most similar"
-    count = seen.companions(node).size
-    who = f"its {count} {word} companions imply" if count > 1 else f"its {word} companion implies"
+    count = seen.companions(stretch.node).size
+    return f"its {count} {word} companions imply" if count > 1 else f"its {word} companion implies"
+
+
+def _against(gap: float, who: str, context: Context, side: str = "") -> str:
+    side = side or ("above" if gap >= 0 else "below")
     if gap == 0:
         return f"just what {who}"
     upto = "up to " if side == "off" else ""

@@ -35,6 +35,7 @@ from fieldmend.faults.gross import (
 from fieldmend.faults.implied import Implied, implied
 from fieldmend.faults.labels import Context
 from fieldmend.faults.levels import shifted
+from fieldmend.faults.remembered import Expect, elsewhere
 from fieldmend.faults.seen_too import by_conditions, seen_too
 from fieldmend.faults.settling import settled
 from fieldmend.faults.stretches import (
@@ -109,23 +110,29 @@ class Search:
     frozen
         Those of them that many nodes share: nobody measured, so others at the same value excuse
         nobody.
+    since
+        Those of them that only a model of earlier days accuses: no reading at hand need be sound.
     """
 
     faults: Mask
     events: Mask
     gross: Mask
     frozen: Mask
+    since: Mask
 
 
-def search(X: Any, context: Context | None = None) -> Search:
-    """Lasting faults, and what would be one had nobody else seen it; as `persistent`."""
+def search(X: Any, context: Context | None = None, expect: Expect | None = None) -> Search:
+    """Lasting faults, and what would be one had nobody else seen it; as `persistent`.
+
+    A model of earlier days may be asked what it expects: it knows who stood where before.
+    """
     context = context or Context()
     values, power = bounded(X)
     observed = ~np.isnan(values)
     nothing = np.zeros(values.shape, dtype=np.bool_)
     gross = beyond(np.ldexp(values, int(power)), context.quantity.possible)
     if values.shape[0] == 0 or values.shape[1] < FEWEST_NODES:
-        return Search(gross, nothing, gross, nothing)
+        return Search(gross, nothing, gross, nothing, nothing)
     tests = context.quantity.tests
     gone = gross.copy()
     # Where many are saturated nobody is stuck or departs, and what is usual is told by other times.
@@ -155,7 +162,12 @@ def search(X: Any, context: Context | None = None) -> Search:
     found = given_up(found, observed) & observed
     with np.errstate(over="ignore", invalid="ignore"):
         events = seen_too(values, found, context, gross, field=field, by_itself=by_itself)
-    return Search(found & ~events, events, gross, together)
+    false = found & ~events
+    if expect is None or not tests.drift:
+        return Search(false, events, gross, together, nothing)
+    # Who else moved is asked there.
+    since = elsewhere(np.ldexp(values, int(power)), expect, false, context) & ~false
+    return Search(false | since, events & ~since, gross, together, since)
 
 
 def _still(values: Array, gross: Mask, full: Mask, context: Context) -> tuple[Mask, Mask]:

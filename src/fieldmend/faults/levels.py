@@ -40,7 +40,7 @@ def shifted(values: Array, field: Implied, left_out: Mask, context: Context) -> 
         n, home, size = shift.node, shift.home, shift.size
         if shift.inside.start == 0 and _is_home(off[:, n], shift.inside, levels):
             home, size = home + size, -size  # it began where it belongs, and left for good
-        out[:, n] = _away(residual[:, n] - home, size, shift.spread)
+        out[:, n] = away(residual[:, n] - home, size, shift.spread)
     return out & ~np.isnan(values)
 
 
@@ -58,7 +58,7 @@ def _is_home(off: Array, inside: slice, levels: Array) -> bool:
     return bool(nearer > 0 or abs(nearer) <= high - low)
 
 
-def _away(departure: Array, size: float, unrest: float) -> Mask:
+def away(departure: Array, size: float, unrest: float) -> Mask:
     """Where a node is on the side of its shift, a third of the way or more, for most of the time.
 
     Readings that came back are good: at least half of those around a false one are off.

@@ -187,6 +187,7 @@ class Told:
             found.events & ~self.accepted,
             (found.gross & ~self.rejected) | self.accepted,
             found.frozen & ~self.rejected,
+            found.since & ~self.rejected,
         )
 
     def followed(self, solved: Solved, readings: Array, doubted: Array) -> Solved:

@@ -8,6 +8,7 @@ from os import PathLike
 
 import numpy as np
 
+from fieldmend import faults
 from fieldmend.errors import InputError
 from fieldmend.field import labels
 from fieldmend.field.checking import check_fit
@@ -116,15 +117,25 @@ class Known:
         return Applying(part, self.model.first_slot(part, grid))
 
 
+def _broken(one: Recovered) -> Array:
+    """Readings in lasting faults: a fresh fit would follow a dying node, a model does not."""
+    out = np.zeros(one.observed.shape, dtype=np.bool_)
+    for episode in one.episodes:
+        kind = faults.Kind.named(episode.kind)
+        if kind is not None and kind.lasts:
+            out[episode.start : episode.stop, episode.node] = True
+    return out
+
+
 def still_fitting(one: Recovered, applied: Applying, options: Options) -> Recovered:
-    """With a warning if the model no longer fits the newest readings.
+    """With a warning if the model no longer fits the newest readings of sound nodes.
 
     It is compared with a fresh fit, which costs as much as one, where a hold-out is asked for;
     without, its intervals and what it calls false are looked at.
     """
     rows, own = slice(max(0, len(one.observed) - NEWEST), None), slice(0, applied.fitted.nodes)
     X, flag = one.observed[rows, own], one.flag[rows, own]
-    seen = ~np.isnan(X) & (flag != Flag.FAIL)
+    seen = ~np.isnan(X) & (flag != Flag.FAIL) & ~_broken(one)[rows, own]
     if not seen.any():
         return one
     first = applied.first + rows.start

@@ -15,7 +15,7 @@ from fieldmend.flags import Flag
 from fieldmend.grid import Array, Grid
 from fieldmend.quantities import Kind, Quantity, circle, counter
 from fieldmend.quantities.behaviour import sampled
-from fieldmend.quantities.power import PLAIN
+from fieldmend.quantities.power import PLAIN, Power
 from fieldmend.recovery.circular import OnCircle
 from fieldmend.recovery.counting import OnMeter
 from fieldmend.recovery.powers import on_scale
@@ -68,12 +68,16 @@ def within_bounds(quantity: Quantity, base: Solver, X: Array) -> Solver:
     return OnScale(base, scale) if scale.changes else base
 
 
-def on_its_scale(readings: Array, solver: Solver, context: Context) -> tuple[Array, Context]:
-    """Readings on the scale they are solved on: there, what is usual is alike at all levels."""
+def power_of(solver: Solver) -> Power:
+    """The power of the readings that a solver solves."""
     scale = solver.scale.power if isinstance(solver, OnScale) else PLAIN
     base = solver.base if isinstance(solver, OnScale) else solver
-    if scale == PLAIN and isinstance(base, ByModel):
-        scale = base.fitted.view.power
+    return base.fitted.view.power if scale == PLAIN and isinstance(base, ByModel) else scale
+
+
+def on_its_scale(readings: Array, solver: Solver, context: Context) -> tuple[Array, Context]:
+    """Readings on the scale they are solved on: there, what is usual is alike at all levels."""
+    scale = power_of(solver)
     if scale == PLAIN:
         return readings, context
     low, high = scale.forward(np.array(context.quantity.possible)).tolist()

@@ -14,6 +14,7 @@ from fieldmend.quantities import Kind, Quantity, circle
 from fieldmend.recovery.decisions import Told, told
 from fieldmend.recovery.judging import flags, judgeable, outside, usual_distance
 from fieldmend.recovery.quantity import on_its_scale, resting
+from fieldmend.recovery.remembered import expectation
 from fieldmend.recovery.solving import Around, Solved, Solver, suspicious, typical_error
 from fieldmend.recovery.windows import Window
 from fieldmend.recovery.witnesses import Witnesses
@@ -99,11 +100,16 @@ def evidence(piece: Piece, setting: Setting) -> Evidence:
     readings = np.where(failed, np.nan, X) if failed.any() else X
     with np.errstate(over="ignore", invalid="ignore"):  # a node may send 1e308
         seen, context = on_its_scale(readings, setting.solver, _context(piece, setting))
-        found = faults.search(seen, context)
+        expect = expectation(setting.solver, readings, piece.window)
+        found = faults.search(seen, context, expect)
     rest = resting(readings, found.faults | found.events, setting.quantity) & ~found.frozen
     if rest.any():
-        parts = found.faults & ~rest, found.events & ~rest, found.gross & ~rest
-        found = faults.Search(*parts, found.frozen)
+        found = replace(
+            found,
+            faults=found.faults & ~rest,
+            events=found.events & ~rest,
+            gross=found.gross & ~rest,
+        )
     usable = ~np.isnan(readings)
     where = setting.nodes, piece.times, setting.slot
     said = told(setting.options.decisions, setting.name, where, usable)
@@ -171,6 +177,7 @@ def recover_window(piece: Piece, setting: Setting) -> WindowResult:
             context,
             persistent=given.lasting,
             event=event,
+            since=given.found.since & given.lasting,
         )
     found, suspect = _worth_telling(found, suspect, given)
     return WindowResult(
