@@ -161,7 +161,7 @@ def tiny(tmp_path_factory):
     fewer = [dataclasses.replace(first, matrices=first.matrices[:2])]
     fewer += [dataclasses.replace(one, matrices=one.matrices[:1]) for one in others]
     patch.setattr(data, "load", lambda _: tuple(fewer))
-    patch.setattr(paper, "QUICK_SIZE", (48, 10))
+    patch.setattr(paper, "QUICK_SIZE", (36, 8))
     patch.setattr(sweep, "QUICK_RATES", (0.5, 0.9))
     patch.setattr(detection, "QUICK_RATES", (0.9,))
     patch.setattr(motivation, "QUICK_RATES", (0.5, 0.9))
