@@ -185,14 +185,16 @@ def test_fail_on_suspect(readings, run):
     assert run("recover", readings, "--fail-on", "suspect", "-q", "--no-holdout")[0] == 1
     assert Path("readings.report.html").exists()
     Path("quiet.csv").write_text(records(spike=False))
-    limits = ("--limits", "temperature=-1000:1000", "--fail-on", "suspect", "--no-holdout")
-    code, out, _ = run("recover", "quiet.csv", "--json", *limits)
+    limits = ("--limits", "temperature=-1000:1000", "--fail-on", "suspect")
+    code, out, _ = run("recover", "quiet.csv", "--json", "--no-holdout", *limits)
     flags = json.loads(out)["conditions"]["temperature"]["flags"]
     assert code == (1 if flags["suspect"] else 0)
 
 
 def test_limits_fail_what_lies_beyond(readings, run):
-    code, out, _ = run("recover", readings, "--json", "--limits", "temperature=:300", "--no-holdout")
+    code, out, _ = run(
+        "recover", readings, "--json", "--no-holdout", "--limits", "temperature=:300"
+    )
     assert json.loads(out)["conditions"]["temperature"]["flags"]["fail"] == 1
     assert code == 0
 
@@ -359,7 +361,8 @@ def test_a_terminal_gets_colours_and_bars_unless_no_color(readings):
     def on_a_terminal(**env):
         ours, theirs = pty.openpty()
         with subprocess.Popen(
-            [sys.executable, "-m", "fieldmend", "recover", "readings.csv", "--force", "--no-holdout"],
+            [sys.executable, "-m", "fieldmend", "recover", "readings.csv", "--force",
+             "--no-holdout"],
             stdout=theirs, stderr=theirs, env=CLEAN | {"TERM": "xterm-256color", **env},
         ) as running:  # fmt: skip
             os.close(theirs)
