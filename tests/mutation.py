@@ -48,9 +48,9 @@ JUDGED = Path(__file__).with_name("mutants_judged.txt")
 BUDGET = 40  # seconds of tests that a mutant meets, as they took with their lines noted
 NEAREST = {
     "core": ("test_unchanged", "test_core_rules", "test_core_edges", "test_huber_steps",
-             "test_refit_steps", "test_ranks", "test_prox", "test_loop", "test_field_rules", "test_engine",
-             "test_problem", "test_refit", "test_solvers", "test_decomposition", "test_lazy",
-             "test_crew", "test_cluster", "test_spread", "test_afar", "test_theorems"),
+             "test_refit_steps", "test_ranks", "test_prox", "test_loop", "test_field_rules",
+             "test_engine", "test_problem", "test_refit", "test_solvers", "test_decomposition",
+             "test_lazy", "test_crew", "test_cluster", "test_spread", "test_afar", "test_theorems"),
     "field": ("test_unchanged", "test_field_rules", "test_field_oracles", "test_field_parameters",
               "test_field_decisions", "test_flags", "test_cycles", "test_filter", "test_modelfile",
               "test_modelfile_edges", "test_field_edges", "test_widening", "test_hidden_readings",
