@@ -142,6 +142,24 @@ def test_intervals_of_meters_are_as_wide_as_hidden_readings_ask_for():
     assert out.choice.endswith("solved as what was counted in each slot")
 
 
+def test_hidden_readings_of_meters_are_numbered_among_the_nodes_that_were_heard():
+    rng = np.random.default_rng(0)
+    X = np.cumsum(rng.exponential(size=(300, 5)), axis=0)
+    X[rng.random(X.shape) < 0.3] = np.nan
+    X[:, 0] = np.nan  # never heard
+    X[1:, 2], X[0, 2] = np.nan, 4.0  # heard once: nothing of it can be hidden
+    held = counting.OnMeter(Line(), 0.9, seed=2)(X, around(X)).holdout
+    everyone = np.array([1, 2, 3, 4])
+    assert set(held.columns.tolist()) == {0, 2, 3}
+    np.testing.assert_array_equal(held.truth, X[held.rows, everyone[held.columns]])
+    lost = np.isnan(X[:, [1, 3, 4]])
+    lost[held.rows, np.searchsorted([1, 3, 4], everyone[held.columns])] = True
+    wanted = gap_at(~lost)[held.rows, np.searchsorted([1, 3, 4], everyone[held.columns])]
+    np.testing.assert_array_equal(held.gap, wanted)
+    assert (held.lower <= held.estimate).all()
+    assert (held.estimate <= held.upper).all()
+
+
 def test_a_silent_meter_is_the_median_of_the_others_and_its_level():
     X = np.tile(np.arange(40.0)[:, None], (1, 4)) * [1, 2, 3, np.nan]
     out = counting.OnMeter(Line(), 0.9, seed=0)(X, around(X, [0, 0, 0, 7.0]))

@@ -12,7 +12,7 @@ from fieldmend.field.fitted import Applied
 from fieldmend.grid import Grid
 from fieldmend.quantities import Kind as Of
 from fieldmend.quantities import Quantity
-from fieldmend.recovery import conditions, solving, storage
+from fieldmend.recovery import conditions, regional, solving, storage
 from fieldmend.recovery.condition import _life, sentences
 from fieldmend.recovery.sinks import Arrays, joined
 from fieldmend.recovery.solving import ByModel, Solved
@@ -21,6 +21,7 @@ from fieldmend.recovery.window import LINEAR, Setting
 from fieldmend.recovery.windows import Window
 from fieldmend.recovery.witnesses import witnesses
 from fieldmend.result.options import Options
+from fieldmend.result.states import Service
 
 rng = np.random.default_rng
 
@@ -246,3 +247,126 @@ def test_a_task_gives_back_what_it_made_without_the_readings():
     assert work.scored(replace(found, observed=X), scores).holdout is not None
     line = replace(found, observed=X, method="line")  # which is not scored against a line
     assert work.scored(line, scores).holdout is None
+
+
+# Conditions one after the other, or shared out
+
+
+class Known:
+    """Work of which nothing is done: what was asked for, and how far it says it is."""
+
+    def __init__(self, runs, method="auto", *, holdout=True):
+        self.grid = SimpleNamespace(values={"a": 0, "b": 0})
+        self.options, self._runs, self.method = Options(holdout=holdout), runs, method
+        self.asked = []
+
+    def runs(self, name):
+        return self._runs
+
+    def to_score(self, name):
+        return "hidden" in self._runs
+
+    def both(self, name, room, say, kept):
+        say(0.8)
+        self.asked.append((name, "both", kept))
+        return SimpleNamespace(method=self.method), "scores"
+
+    def whole(self, name, room, say, crew, kept):
+        say(0.5)
+        self.asked.append((name, "whole", kept))
+        return SimpleNamespace(method=self.method)
+
+    def hidden(self, name, crew):
+        self.asked.append((name, "hidden", crew))
+        return "scores"
+
+    def scored(self, found, scores):
+        return found.method, scores
+
+
+def in_turn(work, kept=None):
+    told = []
+    found = conditions._in_turn(work, Storage(), "crew", lambda *one: told.append(one), kept)
+    return dict(found), told
+
+
+def test_conditions_in_turn_say_how_much_of_all_is_done():
+    work = Known(("both",))
+    found, told = in_turn(work, ["k", "l"])
+    assert found == {"a": ("auto", "scores"), "b": ("auto", "scores")}
+    assert told == [("a", 0.0), ("a", 0.4), ("a", 0.5), ("b", 0.5), ("b", 0.9), ("b", 1.0)]
+    assert work.asked == [("a", "both", "k"), ("b", "both", "l")]
+    work = Known(("whole", "hidden"))
+    found, told = in_turn(work)
+    assert found["b"] == ("auto", "scores")
+    # All readings are half of it, what is hidden the other half.
+    assert told == [("a", 0.0), ("a", 0.125), ("a", 0.5), ("b", 0.5), ("b", 0.625), ("b", 1.0)]
+    assert work.asked[:2] == [("a", "whole", None), ("a", "hidden", "crew")]
+    work = Known(("whole",), holdout=False)
+    found, told = in_turn(work)
+    assert found["a"] == ("auto", None)
+    assert told[:3] == [("a", 0.0), ("a", 0.25), ("a", 0.5)]
+    for method in ("line", "none", "passed"):  # there is nothing to score
+        work = Known(("whole", "hidden"), method)
+        assert in_turn(work)[0]["a"] == (method, None)
+        assert [one[1] for one in work.asked] == ["whole", "whole"]
+
+
+class Pair:
+    """A crew that tells its size; pieces are done in order."""
+
+    size = 2
+
+    def ordered(self, kernel, pieces):
+        for piece in pieces:
+            yield piece, kernel(piece)
+
+
+def test_conditions_shared_out_are_put_together_and_scored():
+    X = readings(60, share=0.95)
+    grid = Grid.of(X, condition="t")
+    both = replace(grid, values={"t": X, "h": X + 1})
+    work = conditions.Work(both, {"t": LINEAR, "h": LINEAR}, Options(method="mc"))
+    told = []
+    shared = conditions.recovered(work, Storage(), Pair(), lambda *one: told.append(one))
+    assert told[0] == ("t", 0.0)
+    assert [share for _, share in told[1:]] == [0.25, 0.5, 0.75, 1.0]
+    alone = conditions.recovered(work, Storage(), conditions.Alone(), lambda *_: None)
+    for name, one in shared.items():
+        np.testing.assert_array_equal(one.observed, both.values[name])
+        np.testing.assert_array_equal(one.estimate, alone[name].estimate)
+        assert one.holdout.method.mae == alone[name].holdout.method.mae
+    one, scores = conditions.scored_condition(grid, "t", Options(method="mc"))
+    np.testing.assert_array_equal(one.estimate, conditions.one_condition(
+        grid, "t", Options(method="mc")).estimate)  # fmt: skip
+    assert scores.whole() is not None
+    assert conditions.scored_condition(grid, "t", Options(method="mc", holdout=False))[1] is None
+
+
+def test_of_a_region_its_core_comes_back_numbered_anew(monkeypatch):
+    X = readings(60, nodes=5, share=0.95)
+    grid = Grid.of(X, condition="t")
+    whole = conditions.one_condition(grid, "t", Options(method="mc", holdout=False))
+    life = Service(np.array([0, 3, 4]), np.array([1, 2, 3]), np.array([9, 8, 7]),
+                   np.array([False, True, False, True, False]))  # fmt: skip
+    whole = replace(
+        whole, service=life, episodes=(episode(0, 1, 3), episode(3, 4, 6), episode(4, 7, 9))
+    )
+    asked = []
+    monkeypatch.setattr(regional, "recover_condition",
+                        lambda *a, **k: asked.append((a, k)) or (whole, None))  # fmt: skip
+    core = np.array([False, True, False, True, True])
+    region = SimpleNamespace(core=core, nodes=np.arange(5))
+    found = regional._region(regional._Piece(region, grid), "t", LINEAR, Options(), np.float32)
+    assert asked[0][0][4].real is np.float32
+    assert asked[0][1] == {"spoken": False}
+    for name in ("estimate", "flag", "anomaly"):
+        np.testing.assert_array_equal(getattr(found, name), getattr(whole, name)[:, core])
+    np.testing.assert_array_equal(found.scale, whole.scale[core])
+    assert found.observed.shape == (0, 3)
+    assert [(e.node, e.start) for e in found.episodes] == [(1, 4), (2, 7)]
+    assert found.service.node.tolist() == [1, 2]
+    assert found.service.start.tolist() == [2, 3]
+    assert found.service.stop.tolist() == [8, 7]
+    assert found.service.never.tolist() == [True, True, False]
+    assert found.fitted is None
