@@ -12,7 +12,7 @@ from fieldmend.field.fitted import Applied
 from fieldmend.grid import Grid
 from fieldmend.quantities import Kind as Of
 from fieldmend.quantities import Quantity
-from fieldmend.recovery import conditions, regional, solving, storage
+from fieldmend.recovery import conditions, honest, regional, solving, storage
 from fieldmend.recovery.condition import _life, sentences
 from fieldmend.recovery.sinks import Arrays, joined
 from fieldmend.recovery.solving import ByModel, Solved
@@ -370,3 +370,60 @@ def test_of_a_region_its_core_comes_back_numbered_anew(monkeypatch):
     assert found.service.stop.tolist() == [8, 7]
     assert found.service.never.tolist() == [True, True, False]
     assert found.fitted is None
+
+
+@pytest.mark.parametrize(
+    ("size", "window", "room", "keep", "shared"),
+    [
+        (2, None, Storage(), None, True),
+        (1, None, Storage(), None, False),  # nobody to share with
+        (2, 100, Storage(), None, False),  # windows are shared out instead
+        (2, None, Storage(files=True), None, False),  # results in files are written here
+        (2, None, Storage(), "folder", False),
+    ],
+)
+def test_conditions_are_shared_out_where_each_is_one_piece(*, size, window, room, keep, shared):
+    grid = Grid.of(np.zeros((4000, 4)), condition="t")
+    work = conditions.Work(grid, {"t": LINEAR}, Options(window=window))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(conditions, "_shared_out", lambda *_: "shared")
+        patch.setattr(conditions, "_in_turn", lambda *given: [("kept", given[-1])])
+        patch.setattr(conditions, "opened", lambda *given: given[0])
+        crew = SimpleNamespace(size=size)
+        found = conditions.recovered(work, room, crew, lambda *_: None, keep)
+    assert found == ("shared" if shared else {"kept": keep})
+
+
+# What is hidden
+
+
+def test_what_is_hidden_is_not_handed_on_nor_what_was_lost_with_it():
+    X = readings(200, share=0.8)
+    other = np.where(rng(5).random(X.shape) < 0.5, np.nan, 1.0)  # lost with it now and then
+    grid = replace(Grid.of(X, condition="t"), values={"t": X, "h": other})
+    (trial,) = honest.trials(grid, "t", Options())
+    mask, left = trial.hidden.mask, trial.grid.values
+    assert mask.sum() > 20
+    assert not np.isnan(X[mask]).any()
+    np.testing.assert_array_equal(left["t"], np.where(mask, np.nan, X))
+    np.testing.assert_array_equal(trial.readings, X)
+    along = trial.hidden.along(np.isnan(other))
+    assert along.any()
+    assert not (along & ~mask).any()
+    assert (mask & ~along).any()
+    np.testing.assert_array_equal(left["h"], np.where(along, np.nan, other))
+    (again,) = honest.trials(grid, "t", Options())
+    np.testing.assert_array_equal(again.hidden.mask, mask)
+    (beyond,) = honest.trials(grid, "t", Options(limits={"t": (-1.0, 1.0)}))
+    assert np.isnan(beyond.readings[np.abs(X) > 1]).all()
+    assert beyond.lost[np.abs(X) > 1].all()
+    assert not (beyond.hidden.mask & (np.abs(X) > 1)).any()
+
+
+def test_a_node_whose_readings_cannot_be_squared_is_not_scored():
+    X = readings(200, share=0.8)
+    X[np.flatnonzero(~np.isnan(X[:, 2]))[3], 2] = -1e151
+    (trial,) = honest.trials(Grid.of(X, condition="t"), "t", Options())
+    assert np.isnan(trial.readings[:, 2]).all()
+    assert not trial.hidden.mask[:, 2].any()
+    assert not np.isnan(trial.readings[:, 1]).all()
