@@ -11,6 +11,8 @@ DATA    ?= $(wildcard ../shared/data)
 # Small matrices on shared machines: a second BLAS thread waits more than it works.
 export OPENBLAS_NUM_THREADS ?= 1
 export OMP_NUM_THREADS ?= 1
+# Tests start the command often, and each process of them imports all tests: compiled once.
+export PYTHONDONTWRITEBYTECODE :=
 PYTEST ?=
 
 .DEFAULT_GOAL := help

@@ -89,6 +89,15 @@ def test_of_very_long_records_the_same_slots_are_looked_at(X, here, monkeypatch)
     assert (scaling.center != other.center).any()  # the slots between are others
 
 
+def test_a_part_without_readings_is_no_empty_record(X, here):
+    X[8:16] = np.nan  # all of the second of three parts
+    found = Afar.of(da.from_array(X, chunks=(4, 5)), None, "client")
+    assert np.isnan(found[9:12]).all()
+    np.testing.assert_array_equal(np.asarray(found.observed), ~np.isnan(X))
+    with pytest.raises(ValueError, match="nothing to decompose"):
+        Afar.of(da.from_array(np.full((9, 2), np.nan), chunks=(3, 2)), None, "client")
+
+
 @pytest.mark.parametrize(("kind", "wanted"), [("f4", "f4"), ("f8", "f8"), ("i4", "f8")])
 def test_single_precision_stays_single(here, kind, wanted):
     X = da.from_array(np.ones((6, 2), dtype=kind), chunks=(2, 2))

@@ -1,8 +1,6 @@
 """A model that was fitted before: recover(model=), rec.model, --save-model and --model."""
 
 import json
-import subprocess
-import sys
 from dataclasses import replace
 from itertools import pairwise
 
@@ -10,6 +8,7 @@ import numpy as np
 import pytest
 
 import fieldmend as fm
+from fieldmend.cli import main
 from fieldmend.grid import Grid
 from fieldmend.recovery import modelling, solving, windows
 from fieldmend.recovery.stretches import stretches
@@ -289,15 +288,12 @@ def test_stretches_follow_the_clock():
 # The command -------------------------------------------------------------------------------------
 
 
-def run(*arguments):
-    done = subprocess.run(
-        [sys.executable, "-m", "fieldmend", *map(str, arguments)],
-        capture_output=True, text=True, check=False, timeout=300,
-    )  # fmt: skip
-    return done.returncode, done.stdout, done.stderr
+def test_the_command_saves_a_model_and_applies_it(net, tmp_path, capsys):
+    def run(*arguments):
+        code = main([str(one) for one in arguments])
+        said = capsys.readouterr()
+        return code, said.out, said.err
 
-
-def test_the_command_saves_a_model_and_applies_it(net, tmp_path):
     for name, rows in (("old", slice(0, 400)), ("new", slice(400, 600))):
         lines = ["time," + ",".join(NODES)]
         for i, row in enumerate(net.readings[rows], rows.start):

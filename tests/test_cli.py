@@ -138,13 +138,13 @@ def test_json_on_stdout_equals_the_library(readings, run):
 
 
 def test_quiet_says_nothing(readings, run):
-    assert run("recover", readings, "--quiet") == (0, "", "")
+    assert run("recover", readings, "--quiet", "--no-holdout") == (0, "", "")
     assert run("inspect", readings, "-q") == (0, "", "")
 
 
 def test_no_report_and_formats(readings, run):
     formats = ("--format", "csv", "--format", "parquet")
-    code, out, _ = run("recover", readings, "--no-report", "--json", *formats)
+    code, out, _ = run("recover", readings, "--no-report", "--no-holdout", "--json", *formats)
     files = json.loads(out)["files"]
     assert code == 0
     assert files == {
@@ -158,7 +158,9 @@ def test_no_report_and_formats(readings, run):
 
 def test_netcdf(readings, run):
     xarray = pytest.importorskip("xarray")
-    code, out, _ = run("recover", readings, "--format", "netcdf", "--no-report", "--json")
+    code, out, _ = run(
+        "recover", readings, "--format", "netcdf", "--no-report", "--no-holdout", "--json"
+    )
     assert code == 0
     path = json.loads(out)["files"]["recovered"]
     assert path == "readings.recovered.nc"
@@ -167,7 +169,7 @@ def test_netcdf(readings, run):
 
 
 def test_out_is_made_and_existing_files_are_kept_without_force(readings, run):
-    forced = ("recover", readings, "--out", "results", "--force", "-q")
+    forced = ("recover", readings, "--out", "results", "--force", "-q", "--no-holdout")
     assert run(*forced)[0] == 0
     before = {p: p.read_bytes() for p in Path("results").iterdir()}
     assert {p.name for p in before} == {f"readings.{name}" for name in FILES}
@@ -180,17 +182,19 @@ def test_out_is_made_and_existing_files_are_kept_without_force(readings, run):
 
 
 def test_fail_on_suspect(readings, run):
-    assert run("recover", readings, "--fail-on", "suspect", "-q")[0] == 1
+    assert run("recover", readings, "--fail-on", "suspect", "-q", "--no-holdout")[0] == 1
     assert Path("readings.report.html").exists()
     Path("quiet.csv").write_text(records(spike=False))
     limits = ("--limits", "temperature=-1000:1000", "--fail-on", "suspect")
-    code, out, _ = run("recover", "quiet.csv", "--json", *limits)
+    code, out, _ = run("recover", "quiet.csv", "--json", "--no-holdout", *limits)
     flags = json.loads(out)["conditions"]["temperature"]["flags"]
     assert code == (1 if flags["suspect"] else 0)
 
 
 def test_limits_fail_what_lies_beyond(readings, run):
-    code, out, _ = run("recover", readings, "--json", "--limits", "temperature=:300")
+    code, out, _ = run(
+        "recover", readings, "--json", "--no-holdout", "--limits", "temperature=:300"
+    )
     assert json.loads(out)["conditions"]["temperature"]["flags"]["fail"] == 1
     assert code == 0
 
@@ -280,7 +284,7 @@ def test_demo(tmp_path, monkeypatch, run):
 
 
 def test_standard_input(readings):
-    done = process("recover", "-", "--json", input=readings.read_text())
+    done = process("recover", "-", "--json", "--no-holdout", input=readings.read_text())
     assert done.returncode == 0
     files = json.loads(done.stdout)["files"]
     assert files["recovered"] == "stdin.recovered.parquet"
@@ -304,7 +308,7 @@ def test_the_same_bytes_whatever_the_locale(readings):
     assert all(found == folders["plain"] for found in folders.values())
 
 
-def test_killed_while_it_writes_leaves_no_output(readings):
+def test_killed_while_it_writes_leaves_no_output(readings, run):
     code = (
         "import os, signal\n"
         "os.replace = os.rename = os.link = lambda *a, **k: os.kill(os.getpid(), signal.SIGKILL)\n"
@@ -314,8 +318,8 @@ def test_killed_while_it_writes_leaves_no_output(readings):
     done = python("-c", code)
     assert done.returncode == -signal.SIGKILL
     assert not [p for p in Path("out").iterdir() if p.name in {f"readings.{f}" for f in FILES}]
-    assert process("recover", "readings.csv", "--out", "out").returncode == 0
-    assert process("recover", "readings.csv", "--out", "again").returncode == 0
+    assert run("recover", "readings.csv", "--out", "out")[0] == 0
+    assert run("recover", "readings.csv", "--out", "again")[0] == 0
     for name in FILES[:3]:
         first, second = (Path(f) / f"readings.{name}" for f in ("out", "again"))
         assert first.read_bytes() == second.read_bytes()
@@ -357,7 +361,8 @@ def test_a_terminal_gets_colours_and_bars_unless_no_color(readings):
     def on_a_terminal(**env):
         ours, theirs = pty.openpty()
         with subprocess.Popen(
-            [sys.executable, "-m", "fieldmend", "recover", "readings.csv", "--force"],
+            [sys.executable, "-m", "fieldmend", "recover", "readings.csv", "--force",
+             "--no-holdout"],
             stdout=theirs, stderr=theirs, env=CLEAN | {"TERM": "xterm-256color", **env},
         ) as running:  # fmt: skip
             os.close(theirs)
@@ -381,12 +386,13 @@ def test_hostile_names_are_shown_escaped(tmp_path, run, monkeypatch):
     monkeypatch.chdir(tmp_path)
     evil = "\x1b[31mred\x07"
     Path("evil.csv").write_text(records().replace("n2,", f"{evil},"))
-    for command in ("recover", "inspect"):
-        _, out, _ = run(command, "evil.csv")
+    quick = ("--no-holdout", "--force")
+    for command, options in (("recover", quick), ("inspect", ())):
+        _, out, _ = run(command, "evil.csv", *options)
         assert not ANSI.search(out)
         assert "\x07" not in out
         assert r"\x1b[31mred\x07" in out
-    _, out, _ = run("recover", "evil.csv", "--json", "--force")
+    _, out, _ = run("recover", "evil.csv", "--json", *quick)
     assert json.loads(out)["look_first"][0]["node"] == evil
     assert not ANSI.search(out)
 

@@ -4,8 +4,10 @@ import numpy as np
 import pytest
 
 from fieldmend.core import baselines, lazy, noise, refit
+from fieldmend.core.apg import PaperSolver
+from fieldmend.core.huber import HuberSolver
 from fieldmend.core.loop import Progress
-from fieldmend.core.problem import LowRank
+from fieldmend.core.problem import LowRank, Problem
 
 
 def test_the_noise_of_a_long_record_is_told_by_a_thousand_slots(monkeypatch):
@@ -46,6 +48,9 @@ def test_a_block_without_readings_is_no_empty_record(monkeypatch):
     X[4:8] = np.nan
     held = lazy.Stayed.of(X)
     np.testing.assert_array_equal(held.observed, ~np.isnan(X))
+    assert np.isnan(held[4:8]).all()
+    plain = held.scaling(center=False, scale=False)
+    np.testing.assert_array_equal(held.scaled(plain), np.nan_to_num(X))
     with pytest.raises(ValueError, match="nothing to decompose"):
         lazy.Stayed.of(np.full((40, 5), np.nan))
 
@@ -74,3 +79,20 @@ def test_singular_values_of_small_matrices_are_kept():
     out = small.orthonormal()
     assert out.rank == 3
     np.testing.assert_allclose(out.dense(), small.dense(), rtol=1e-6, atol=1e-30)
+
+
+def test_before_the_first_step_nothing_is_claimed():
+    rng = np.random.default_rng(3)
+    X, seen = rng.normal(size=(9, 4)), np.ones((9, 4), dtype=bool)
+    ls = Problem(X, seen, 0.3, 1.0)
+    spaces = rng.normal(size=(9, 1)), rng.normal(size=(4, 1))
+    for solver in (
+        HuberSolver(ls),
+        PaperSolver(ls),
+        baselines.SmoothSolver(X, seen, lam=0.1, mu=1.0),
+        baselines.FactoredSmoothSolver(X, seen, lam=0.1, rank=2),
+        baselines.OracleSolver(X, seen, spaces),
+        baselines.KnownRankSolver(X, seen, rank=2),
+        refit.MixtureSolver(X, seen, LowRank(*spaces), noise=1.0),
+    ):
+        assert solver.init().progress == Progress(0.0, np.inf, 0)

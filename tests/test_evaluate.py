@@ -1,15 +1,12 @@
 """The methods compared on one's own data; the commands of studies."""
 
 import json
-import os
-import subprocess
-import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
 
 import fieldmend as fm
+from fieldmend.cli import main
 from fieldmend.evaluation import evaluate
 from fieldmend.evaluation.hiding import PATTERNS
 from fieldmend.experiments.tables import select
@@ -160,16 +157,20 @@ def test_peers_take_part_if_installed(record):
 # The commands
 
 
-def command(*words, cwd):
-    source = str(Path(fm.__file__).parents[1])
-    return subprocess.run(
-        [sys.executable, "-m", "fieldmend", *map(str, words)],
-        capture_output=True, text=True, check=False, cwd=cwd,
-        env={**os.environ, "PYTHONPATH": source},
-    )  # fmt: skip
+@pytest.fixture
+def command(tmp_path, monkeypatch, capsys):
+    """A function: arguments → exit code, stdout, stderr; in an empty folder."""
+    monkeypatch.chdir(tmp_path)
+
+    def call(*words):
+        code = main([str(one) for one in words])
+        said = capsys.readouterr()
+        return code, said.out, said.err
+
+    return call
 
 
-def test_fieldmend_evaluate(tmp_path, record):
+def test_fieldmend_evaluate(tmp_path, record, command):
     X = record.values["temperature"]
     rows = [
         f"n{n},2024-01-01T{t // 12:02d}:{5 * (t % 12):02d}:00Z,{X[t, n]:.3f}"
@@ -179,22 +180,21 @@ def test_fieldmend_evaluate(tmp_path, record):
     ]
     (tmp_path / "r.csv").write_text("\n".join(["node,time,temperature", *rows]) + "\n")
     options = ("--method", "ls", "--rate", "0.8", "--runs", "1", "--out", "out")
-    done = command("evaluate", "r.csv", *options, "--json", cwd=tmp_path)
-    assert done.returncode == 0, done.stderr
-    summary = json.loads(done.stdout)
+    code, out, err = command("evaluate", "r.csv", *options, "--json")
+    assert code == 0, err
+    summary = json.loads(out)
     assert set(summary["ratios"]) == {evaluate.LINE, "ls"}
     names = {path.name for path in (tmp_path / "out").iterdir()}
     assert names == {"r.evaluation.csv", "r.evaluation.gaps.csv", "r.evaluation.html"}
-    again = command("evaluate", "r.csv", *options, cwd=tmp_path)
-    assert again.returncode == 2
-    wrong = command("evaluate", "r.csv", "--method", "magic", cwd=tmp_path)
-    assert wrong.returncode == 2
-    assert "magic" in wrong.stderr
+    assert command("evaluate", "r.csv", *options)[0] == 2
+    code, _, err = command("evaluate", "r.csv", "--method", "magic")
+    assert code == 2
+    assert "magic" in err
 
 
-def test_fieldmend_paper_refuses_a_folder_of_other_files(tmp_path):
+def test_fieldmend_paper_refuses_a_folder_of_other_files(tmp_path, command):
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "thesis.md").write_text("years of work")
-    done = command("paper", "--quick", "--out", "mine", cwd=tmp_path)
-    assert done.returncode == 2
-    assert "--force" in done.stderr
+    code, _, err = command("paper", "--quick", "--out", "mine")
+    assert code == 2
+    assert "--force" in err

@@ -177,7 +177,7 @@ def naive(rows, slot):
     return out
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=12, deadline=None)
 @given(ROWS, st.sampled_from([30, 60, 300]))
 def test_the_grid_is_what_loops_make_of_it(rows, slot):
     grid = fm.read(as_frame(rows)).grid(slot)
@@ -186,7 +186,7 @@ def test_the_grid_is_what_loops_make_of_it(rows, slot):
     )
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=10, deadline=None)
 @given(ROWS, st.randoms(use_true_random=False))
 def test_the_order_of_records_does_not_matter(rows, random):
     shuffled = random.sample(rows, len(rows))
@@ -197,7 +197,7 @@ def test_the_order_of_records_does_not_matter(rows, random):
         np.testing.assert_allclose(one.values[name], two.values[name], rtol=1e-12, atol=1e-9)
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=10, deadline=None)
 @given(ROWS, st.data())
 def test_duplicates_change_nothing(rows, data):
     again = data.draw(st.lists(st.sampled_from(rows), max_size=10))
@@ -208,7 +208,7 @@ def test_duplicates_change_nothing(rows, data):
         np.testing.assert_allclose(two.grid("2min").values[name], array, rtol=1e-12, atol=1e-9)
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=10, deadline=None)
 @given(ROWS)
 def test_there_and_back(rows):
     """Grid → records → grid: the same grid."""
@@ -228,7 +228,7 @@ def test_there_and_back(rows):
         np.testing.assert_array_equal(again.values[name], grid.values[name])
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=10, deadline=None)
 @given(st.lists(st.text(st.characters(codec="utf-8"), max_size=60), max_size=8))
 def test_no_text_makes_the_reader_fail_but_by_refusing(tmp_path_factory, lines):
     path = tmp_path_factory.mktemp("any") / "x.csv"
@@ -238,7 +238,7 @@ def test_no_text_makes_the_reader_fail_but_by_refusing(tmp_path_factory, lines):
     assert o.used >= 1
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=10, deadline=None)
 @given(st.binary(max_size=300))
 def test_no_bytes_make_the_reader_fail_but_by_refusing(tmp_path_factory, raw):
     path = tmp_path_factory.mktemp("any") / "x"

@@ -41,11 +41,10 @@ def test_readings_that_stay_give_the_same(tmp_path, readings, where, dtype, monk
         made, whole = getattr(out, part), getattr(plain, part)
         assert isinstance(made, lazy.LazyRows)
         np.testing.assert_array_equal(np.asarray(made), whole)
-        np.testing.assert_array_equal(made[17], whole[17])
-        np.testing.assert_array_equal(made[-3:, 2], whole[-3:, 2])
-        np.testing.assert_array_equal(made[5:90:7], whole[5:90:7])
-        np.testing.assert_array_equal(made[[3, 299]], whole[[3, 299]])
-        np.testing.assert_array_equal(made[::-1], whole[::-1])
+        # A product of few rows may be summed in another order than one of many: as digits go.
+        close = {"rtol": 0, "atol": 50 * np.finfo(dtype).eps * np.nanmax(np.abs(X))}
+        for key in (17, (slice(-3, None), 2), slice(5, 90, 7), [3, 299], slice(None, None, -1)):
+            np.testing.assert_allclose(made[key], whole[key], **close)
     assert repr(out).replace("LazyRows", "") == repr(plain)
 
 

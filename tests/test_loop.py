@@ -1,11 +1,12 @@
 """The one loop: what ends a solve, what it tells, and that only a certificate counts."""
 
-import time
+import itertools
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 import pytest
 
+from fieldmend.core import loop
 from fieldmend.core.loop import Iteration, Limits, Progress, Status, run
 
 
@@ -25,15 +26,14 @@ class State:
 class Halving:
     """Claims the gaps it is given; certifies with others."""
 
-    def __init__(self, claims, proofs=None, *, seconds=0.0):
-        self.claims, self.proofs, self.seconds = claims, proofs or claims, seconds
+    def __init__(self, claims, proofs=None):
+        self.claims, self.proofs = claims, proofs or claims
         self.certified = []
 
     def init(self):
         return State()
 
     def step(self, state):
-        time.sleep(self.seconds)
         gap = self.claims(state.number + 1)
         return replace(
             state, number=state.number + 1, progress=Progress(10.0 + gap, gap, state.number)
@@ -112,11 +112,14 @@ def test_a_proof_that_just_fails_goes_on():
     assert solver.certified == [1, 3]
 
 
-def test_time_limit():
-    solver = Halving(lambda _: 0.3, lambda _: 0.4, seconds=0.01)
-    outcome = run(solver, Limits(tol=1e-3, max_iter=1000, max_seconds=0.05))
+def test_time_limit(monkeypatch):
+    clock = itertools.count(100.0)  # a second from one look to the next
+    monkeypatch.setattr(loop.time, "perf_counter", lambda: next(clock))
+    outcome = run(
+        Halving(lambda _: 0.3, lambda _: 0.4), Limits(tol=1e-3, max_iter=1000, max_seconds=5.0)
+    )
     assert outcome.status is Status.TIME_LIMIT
-    assert 1 < len(outcome.trace) <= 6
+    assert [row.seconds for row in outcome.trace] == [1, 2, 3, 4, 5, 6]  # the first beyond it ends
     assert outcome.proof.gap == 0.4
 
 

@@ -1,17 +1,19 @@
 """Solvers of directions, meters and models around one that draws a line: what each adds to it."""
 
 from dataclasses import dataclass, replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from fieldmend.diagnostics import gap_at
 from fieldmend.faults import Context
+from fieldmend.field.company import worth_asking
 from fieldmend.field.power import Power
 from fieldmend.holdout.drawing import draw
 from fieldmend.metrics import interpolate
 from fieldmend.quantities import Kind, Quantity, circle, counter
-from fieldmend.recovery import circular, counting, extrapolating
+from fieldmend.recovery import circular, counting, extrapolating, solving
 from fieldmend.recovery.condition import _middle
 from fieldmend.recovery.quantity import on_its_scale
 from fieldmend.recovery.skewed import OnScale, Scale
@@ -142,6 +144,24 @@ def test_intervals_of_meters_are_as_wide_as_hidden_readings_ask_for():
     assert out.choice.endswith("solved as what was counted in each slot")
 
 
+def test_hidden_readings_of_meters_are_numbered_among_the_nodes_that_were_heard():
+    rng = np.random.default_rng(0)
+    X = np.cumsum(rng.exponential(size=(300, 5)), axis=0)
+    X[rng.random(X.shape) < 0.3] = np.nan
+    X[:, 0] = np.nan  # never heard
+    X[1:, 2], X[0, 2] = np.nan, 4.0  # heard once: nothing of it can be hidden
+    held = counting.OnMeter(Line(), 0.9, seed=2)(X, around(X)).holdout
+    everyone = np.array([1, 2, 3, 4])
+    assert set(held.columns.tolist()) == {0, 2, 3}
+    np.testing.assert_array_equal(held.truth, X[held.rows, everyone[held.columns]])
+    lost = np.isnan(X[:, [1, 3, 4]])
+    lost[held.rows, np.searchsorted([1, 3, 4], everyone[held.columns])] = True
+    wanted = gap_at(~lost)[held.rows, np.searchsorted([1, 3, 4], everyone[held.columns])]
+    np.testing.assert_array_equal(held.gap, wanted)
+    assert (held.lower <= held.estimate).all()
+    assert (held.estimate <= held.upper).all()
+
+
 def test_a_silent_meter_is_the_median_of_the_others_and_its_level():
     X = np.tile(np.arange(40.0)[:, None], (1, 4)) * [1, 2, 3, np.nan]
     out = counting.OnMeter(Line(), 0.9, seed=0)(X, around(X, [0, 0, 0, 7.0]))
@@ -266,3 +286,70 @@ def test_one_reading_of_a_meter_says_nothing_of_what_it_counts():
     assert room.width[:, 0].tolist() == [1.0, 0.0, 2.0]
     falling = np.array([[9.0], [3.0], [np.nan]])
     assert counting._room(falling, np.array([[9.0], [3.0], [3.5]])).width[2, 0] == 0.5
+
+
+# A model that was fitted without the hidden readings, applied to all of them
+
+
+def company(seed=0):
+    """A condition with losses, one that goes with it, one that does not, one that is not there."""
+    rng = np.random.default_rng(seed)
+    field = np.cumsum(rng.normal(size=(200, 4)), axis=0)
+    X = np.where(rng.random(field.shape) < 0.6, field, np.nan)
+    others = [rng.normal(size=field.shape), np.full(field.shape, np.nan), 3 - 2 * field]
+    return X, others
+
+
+def test_a_model_asks_the_conditions_that_were_heard_where_this_one_was_lost():
+    X, others = company()
+    joint = SimpleNamespace(joint=object())
+    asked = solving._asked(X, others, joint, Options())
+    chosen = worth_asking(X, ~np.isnan(X), others)
+    assert asked == (0, 2)  # by their numbers in the company
+    assert all(one is others[k] for one, k in zip(chosen.readings, asked, strict=True))
+    assert solving._asked(X, others, SimpleNamespace(joint=None), Options()) == ()
+    # Who is lost where this one is lost has nothing to say, and gets no question.
+    lost = [np.where(np.isnan(X), np.nan, other) for other in others]
+    assert solving._asked(X, lost, joint, Options()) == ()
+
+
+class Remembers:
+    """A fitted field that keeps what it was asked."""
+
+    joint, unheard = None, ()
+
+    def apply(self, X, seen, **more):
+        self.asked = X, seen, more
+        flat = np.zeros(X.shape)
+        return SimpleNamespace(estimate=flat + 1, lower=flat, upper=flat + 3, sparse=flat)
+
+
+def test_readings_of_other_nodes_than_it_was_fitted_to_are_solved_afresh(monkeypatch):
+    X, others = company()
+    X[:, 1] = np.nan
+    heard = np.array([True, False, True, True])
+    model = Remembers()
+    monkeypatch.setattr(solving, "with_silent", lambda part, there: (part, there))
+    monkeypatch.setattr(solving, "replace", lambda one, **more: (
+        more if one is model else replace(one, **more)))  # fmt: skip
+    found = solving.Solved(np.empty((0, 0)), method="auto", rank=3, choice="so")
+    again = solving.Again(model, heard, (2,), found, lambda *given: ("afresh", given))
+    there = SimpleNamespace(company=others, level=np.array([0.0, 5.0, 0.0, 0.0]))
+    out = again(X, there)
+    np.testing.assert_array_equal(model.asked[0], X[:, heard])
+    np.testing.assert_array_equal(model.asked[1], ~np.isnan(X[:, heard]))
+    assert model.asked[2]["own"] is True
+    (one,) = model.asked[2]["companions"].readings
+    np.testing.assert_array_equal(one, others[2][:, heard])
+    assert (out.rank, out.choice) == (3, "so")
+    # A silent node is the median of the others and its level.
+    np.testing.assert_array_equal(out.estimate[0], [1, 6, 1, 1])
+    part, kept = out.fitted
+    assert part["fitted_on"].rows == len(X)
+    assert part["fitted_on"].readings == np.isfinite(X).sum()
+    assert kept is not None
+    alone = solving.Again(model, heard, (), found, None)
+    assert alone(X, there).rank == 3
+    assert model.asked[2]["companions"] is None
+    X[5, 1] = 1.0
+    assert again(X, there)[0] == "afresh"

@@ -75,3 +75,43 @@ def test_what_has_no_times_is_refused(array):
         fm.recover(array.isel(time=[0, 1, 5]))
     with pytest.raises(fm.InputError, match="3 dimensions"):
         fm.recover(array.expand_dims("level"))
+
+
+def test_times_have_to_run_forward_and_be_more_than_one(array):
+    for wrong in (array.isel(time=slice(None, None, -1)), array.isel(time=[3])):
+        with pytest.raises(fm.InputError, match="DataArray 't2m' has times that are not evenly"):
+            fm.recover(wrong)
+    assert xarrays.Labels.of(array.isel(time=slice(0, None, 2))).slot == 1_200_000_000
+    assert xarrays.Labels.of(array.isel(time=[4, 5])).slot == 600_000_000
+
+
+def test_what_has_no_names_is_numbered(array):
+    bare = array.drop_vars(["station", "height"]).rename(None)
+    bare.attrs = {}
+    labels = xarrays.Labels.of(bare)
+    assert (labels.name, labels.unit, labels.nodes) == ("value", "", tuple("01234"))
+    assert labels.grid(bare.values).units == {}
+    assert not labels.flipped
+    assert xarrays.Labels.of(bare.T).flipped
+    with pytest.raises(fm.InputError, match="the DataArray has 3 dimensions"):
+        fm.recover(bare.expand_dims("level"))
+    assert not xarrays.is_labelled(array.to_dataset())
+    assert not xarrays.is_labelled(array.values)
+
+
+@pytest.mark.parametrize("turned", [False, True])
+def test_a_chunk_is_its_part_of_the_whole(array, turned):
+    given = array.T if turned else array
+    labels = xarrays.Labels.of(given)
+    made = fm.recover(labels.grid(array.values.copy()), method="mc", **OPTIONS)
+    one = made["t2m"]
+    time, station = slice(10, 25), slice(1, 4)
+    at = (station, time) if turned else (time, station)
+    for part, kind in (("estimate", np.float64), ("flag", np.int8), ("filled", np.float64)):
+        whole = np.asarray(getattr(one, part))[time, station]
+        found = xarrays._chunk(made, labels, part, at)
+        assert found.dtype == kind
+        np.testing.assert_array_equal(found, whole.T if turned else whole)
+    nothing = xarrays._chunk(made, labels, "lower", at)  # this method has no intervals
+    assert nothing.shape == ((3, 15) if turned else (15, 3))
+    assert np.isnan(nothing).all()

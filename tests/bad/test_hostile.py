@@ -373,17 +373,17 @@ def test_a_blob_of_many_megabytes(tmp_path):
 # Many columns
 
 
-def test_two_thousand_columns(tmp_path):
+def test_eight_hundred_columns(tmp_path):
     path = tmp_path / "x.csv"
     rng = np.random.default_rng(0)
     rows = [
-        ",".join([f"2024-01-01 0{h}:00", *map(str, rng.normal(size=1999).round(2))])
+        ",".join([f"2024-01-01 0{h}:00", *map(str, rng.normal(size=799).round(2))])
         for h in range(4)
     ]
-    path.write_text("\n".join([",".join(["time", *(f"n{i}" for i in range(1999))]), *rows]) + "\n")
+    path.write_text("\n".join([",".join(["time", *(f"n{i}" for i in range(799))]), *rows]) + "\n")
     records = fm.read(path)
-    assert records.origin.cells["value"].used == 4 * 1999
-    assert records.grid().shape == (4, 1999)
+    assert records.origin.cells["value"].used == 4 * 799
+    assert records.grid().shape == (4, 799)
 
 
 # Found by the fuzz run

@@ -145,6 +145,6 @@ def _middles(sizes: Array) -> tuple[Array, Array]:
     """`_middle` of each node's finite sizes, all of them at once, and how many those are."""
     ranked = np.sort(sizes.T.copy(), axis=1)
     count, node = np.count_nonzero(sizes < np.inf, axis=0), np.arange(sizes.shape[1])
-    half, fifth = (np.minimum(at, len(sizes) - 1) for at in (count // 2, 4 * count // 5))
+    half, fifth = count // 2, 4 * count // 5
     out = np.maximum(ranked[node, half], 0.5 * ranked[node, fifth] / 1.9)
     return np.where(count > 0, out, 0.0).astype(np.float64), count

@@ -146,7 +146,7 @@ def _doubt(sides: Sides, observed: Array, replaced: Array, band: Band) -> float:
         low, high = band.ends(centre.ravel()[at])
         with np.errstate(over="ignore", invalid="ignore"):
             found.append(np.stack([(low - mean) / sd, (high - mean) / sd]))
-    z = np.concatenate(found, axis=1) if found else np.empty((2, 0))
+    z = np.concatenate(found, axis=1)
     z = z[:, np.isfinite(z).all(axis=0)]
     if not z.shape[1]:
         return 1.0
