@@ -1,9 +1,9 @@
 """Memory that was freed stays at hand: arrays of a few megabytes come and go by the thousand.
 
 GNU's allocator hands such an array back to the system when it is freed, and takes zeroed pages for
-the next: a fifth of the time of a small solve. It stops doing so for sizes up to that of the largest
-block that it has seen freed (32 MiB at most), so one is shown to it, of which no page is ever
-touched. What stays with the process is 64 MiB at the most. Elsewhere this does nothing.
+the next: a fifth of the time of a small solve. It stops doing so for sizes up to that of the
+largest block that it has seen freed (32 MiB at most), so one is shown to it, of which no page is
+ever touched. What stays with the process is 64 MiB at the most. Elsewhere this does nothing.
 """
 
 from __future__ import annotations
