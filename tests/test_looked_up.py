@@ -110,3 +110,13 @@ def test_habits_are_those_found_day_by_day(length: int) -> None:
         found.append(habitual(own, start, start + length, a_day))
         assert habits.have(start, start + length) is found[-1]
     assert 5 < sum(found) < 20
+
+
+@pytest.mark.parametrize("width", [1, 2, 3, 8, 14])
+def test_the_highest_of_so_many_places_is_that_of_each_slice(width: int) -> None:
+    values = np.random.default_rng(width).normal(size=50)
+    values[::7] = np.nan
+    beside = np.full(width, -np.inf)
+    padded = np.concatenate([beside, np.where(np.isnan(values), -np.inf, values), beside])
+    each = [padded[at : at + width].max() for at in range(50 + width + 1)]
+    np.testing.assert_array_equal(daily._highest(values, width), each)

@@ -111,10 +111,10 @@ def daily(X: Any, flagged: Mask, context: Context) -> Mask:
             and calm <= SELDOM * busy
         )
     own = _own(values, flagged)
-    for of, its in groupby(np.flatnonzero(~usual).tolist(), key=lambda i: int(node[i])):
-        habits = _Habits(own[:, of], a_day)
-        for i in its:
-            usual[i] = habits.have(int(start[i]), int(stop[i]))
+    for its_own, group in groupby(np.flatnonzero(~usual).tolist(), key=lambda i: int(node[i])):
+        habits = _Habits(own[:, its_own], a_day)
+        for k in group:
+            usual[k] = habits.have(int(start[k]), int(stop[k]))
     for n, a, b in zip(node[usual], start[usual], stop[usual], strict=True):
         out[a:b, n] = flagged[a:b, n]
     return out
