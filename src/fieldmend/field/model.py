@@ -147,11 +147,16 @@ class LoadingSums:
         return LoadingSums(self.square + other.square, self.target + other.target)
 
 
-def loading_sums(field: Field, data: Data) -> LoadingSums:
+def own_chains(field: Field, data: Data) -> Chains:
+    """The nodes' own parts: the same as long as their parameters and the readings stay."""
+    return Chains(field.nodes, data.used, data.links)
+
+
+def loading_sums(field: Field, data: Data, chains: Chains | None = None) -> LoadingSums:
     """ZK⁻¹Zᵀ and ZK⁻¹y of each node, Z the factors and a row of ones, K⁻¹ from the node's chain."""
     r, slots = field.rank, data.readings.shape[1]
     Z, D = np.vstack([field.factors, np.ones(slots)]), field.deviation
-    chains = Chains(field.nodes, data.used, data.links)
+    chains = chains or own_chains(field, data)
     square = chains.gram(Z)
     if D.any():
         unsure = stationary_gram if data.used.mean() > _MOSTLY else Chains.gram
@@ -179,12 +184,18 @@ def with_loadings(field: Field, sums: LoadingSums) -> Field:
 
 
 def update_factors(
-    field: Field, data: Data, rng: np.random.Generator, *, tol: float = 1e-2, most: int = 12
+    field: Field,
+    data: Data,
+    rng: np.random.Generator,
+    *,
+    tol: float = 1e-2,
+    most: int = 12,
+    chains: Chains | None = None,
 ) -> Field:
     """Factors given the rest, and one fresh sample of their posterior."""
     if not field.rank:
         return field
-    system = _system(field, data)
+    system = _system(field, data, chains)
     centred = (data.readings - field.level[:, None]) * data.used
     factors = system.solve(system.evidence(centred), field.factors, tol=tol, most=most)
     deviation = system.solve(system.perturbed(rng), None, tol=_SAMPLE, most=most)
@@ -218,9 +229,8 @@ def slot_by_slot(field: Field, data: Data, weight: Array) -> Field:
     return replace(field, factors=factors, deviation=np.zeros_like(factors))
 
 
-def _system(field: Field, data: Data) -> FactorSystem:
-    chains = Chains(field.nodes, data.used, data.links)
-    return FactorSystem(field.loadings, field.phi, chains)
+def _system(field: Field, data: Data, chains: Chains | None = None) -> FactorSystem:
+    return FactorSystem(field.loadings, field.phi, chains or own_chains(field, data))
 
 
 def update_dynamics(field: Field, data: Data) -> Field:
@@ -251,12 +261,22 @@ def update_nodes(field: Field, data: Data) -> Field:
 
 
 def improve(
-    field: Field, data: Data, rng: np.random.Generator, *, rounds: int, nodes: bool = True
+    field: Field,
+    data: Data,
+    rng: np.random.Generator,
+    *,
+    rounds: int,
+    nodes: bool = True,
+    chains: Chains | None = None,
 ) -> Field:
-    """Rounds of loadings, factors and dynamics; then the nodes' own parts."""
+    """Rounds of loadings, factors and dynamics; then the nodes' own parts.
+
+    `chains` are those of the field and the readings, if they are at hand.
+    """
+    chains = chains or own_chains(field, data)
     for _ in range(rounds):
-        field = with_loadings(field, loading_sums(field, data))
-        field = update_factors(field, data, rng)
+        field = with_loadings(field, loading_sums(field, data, chains))
+        field = update_factors(field, data, rng, chains=chains)
         field = update_dynamics(field, data)
     return update_nodes(field, data) if nodes else field
 
