@@ -18,6 +18,7 @@ from fieldmend.core.noise import estimate_noise
 from fieldmend.core.problem import LowRank, Scaling, spectral_edge
 from fieldmend.core.prox import Array, Mask
 from fieldmend.core.readings import checked
+from fieldmend.core.room import keep_freed
 from fieldmend.field.fieldmodel import FieldModel
 from fieldmend.field.holdout import Holdout
 from fieldmend.methods import Solved, Task, check_options, debiased
@@ -231,6 +232,7 @@ def decompose(  # noqa: PLR0913  (the options are the public contract)
     row = check_options(method, {k: v for k, v in given.items() if _set(k, v)}, options)
     numbers = {"lam": lam, "mu": mu, "delta": delta, "tol": tol}
     _check_numbers(**numbers, max_iter=max_iter, max_seconds=max_seconds)
+    keep_freed()
     stayed: Any = None
     if client is not None:
         stayed = _with_workers(X, observed, client, debias=debias)

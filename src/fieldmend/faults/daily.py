@@ -7,6 +7,8 @@ other detector, and comes back at the hours of the rush.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from itertools import groupby
 from typing import Any
 
 import numpy as np
@@ -109,8 +111,10 @@ def daily(X: Any, flagged: Mask, context: Context) -> Mask:
             and calm <= SELDOM * busy
         )
     own = _own(values, flagged)
-    for i in np.flatnonzero(~usual):
-        usual[i] = _habitual(own[:, node[i]], (int(start[i]), int(stop[i])), a_day)
+    for its_own, group in groupby(np.flatnonzero(~usual).tolist(), key=lambda i: int(node[i])):
+        habits = _Habits(own[:, its_own], a_day)
+        for k in group:
+            usual[k] = habits.have(int(start[k]), int(stop[k]))
     for n, a, b in zip(node[usual], start[usual], stop[usual], strict=True):
         out[a:b, n] = flagged[a:b, n]
     return out
@@ -125,25 +129,72 @@ def _own(values: Array, flagged: Mask) -> Array:
     return np.asarray(off - spread * np.nan_to_num(slot_medians(scaled))[:, None])
 
 
-def _habitual(own: Array, stretch: tuple[int, int], a_day: float) -> bool:
-    """Whether a node goes half as far for half as long around that hour, and hardly at others."""
-    start, stop = stretch
-    length, hour = stop - start, max(round(a_day / HOURS), 1)
-    half = (length + 1) // 2
-    size = float(np.median(own[start:stop][~np.isnan(own[start:stop])]))
-    days = np.arange(-(start // a_day) - 1, (len(own) - stop) // a_day + 2)
-    came = []
-    for shift in (0.0, 0.25, 0.5, 0.75):
-        moved = np.round((days[days != 0] + shift) * a_day).astype(np.intp)
-        slots = start - hour + moved[:, None] + np.arange(length + 2 * hour)
-        inside = (slots >= 0) & (slots < len(own))
-        there = np.where(inside, own[np.clip(slots, 0, len(own) - 1)], np.nan)
-        heard = np.count_nonzero(~np.isnan(there), axis=1) >= half
-        far = np.count_nonzero(there * np.sign(size) >= ALIKE * abs(size), axis=1) >= half
-        came.append((np.count_nonzero(far[heard]), np.count_nonzero(heard)))
-    (then, asked), total = came[0], sum(count for count, _ in came)
-    by_chance = float(bdtrc(then - 1, total, 1 / len(came)))
-    return bool(then > HABIT * asked) and by_chance <= BY_CHANCE
+class _Habits:
+    """What a node does again at an hour: looked up for each of its excursions, not looked for."""
+
+    def __init__(self, own: Array, a_day: float) -> None:
+        self.own, self.a_day, self.heard = own, a_day, _before(~np.isnan(own))
+        self.hour = max(round(a_day / HOURS), 1)
+        self.highest: dict[tuple[float, int], Array] = {}
+
+    def have(self, start: int, stop: int) -> bool:
+        """Whether it goes half as far for half as long around that hour, and hardly at others."""
+        length = stop - start
+        size = float(np.median(self.own[start:stop][~np.isnan(self.own[start:stop])]))
+        days = np.arange(-(start // self.a_day) - 1, (len(self.own) - stop) // self.a_day + 2)
+        days = days[days != 0]
+        far = self._far(size, length)
+        then, asked = self._came(far, start, length, days)
+        if not then > HABIT * asked:
+            return False
+        shifts = (0.25, 0.5, 0.75)
+        total = then + sum(self._came(far, start, length, days + shift)[0] for shift in shifts)
+        return float(bdtrc(then - 1, total, 1 / (1 + len(shifts)))) <= BY_CHANCE
+
+    def _came(
+        self, far: Callable[[Array], Mask], start: int, length: int, days: Array
+    ) -> tuple[int, int]:
+        """On how many of the other days it went as far, and on how many it was heard."""
+        first = start - self.hour + np.round(days * self.a_day).astype(np.intp)
+        heard = _within(self.heard, first, length + 2 * self.hour) >= (length + 1) // 2
+        return int(np.count_nonzero(far(first[heard]))), int(np.count_nonzero(heard))
+
+    def _far(self, size: float, length: int) -> Callable[[Array], Mask]:
+        """Whether, in the hours that begin with some slots, it goes half as far for half as long.
+
+        Of one reading or two, half of which is one, the highest of all hours is found once.
+        """
+        width, half = length + 2 * self.hour, (length + 1) // 2
+        side, least = float(np.sign(size)), ALIKE * abs(size)
+        if half > 1:
+            count = _before(self.own * side >= least)
+            return lambda first: _within(count, first, width) >= half
+        if (side, width) not in self.highest:
+            self.highest[side, width] = _highest(self.own * side, width)
+        highest = self.highest[side, width]
+        return lambda first: highest[np.clip(first + width, 0, highest.size - 1)] >= least
+
+
+def _before(marks: Mask) -> Array:
+    """How many places before each are marked, and how many in all."""
+    return np.concatenate([[0], np.cumsum(marks)])
+
+
+def _within(before: Array, first: Array, width: int) -> Array:
+    """How many are marked of so many places, those outside not counted."""
+    low, high = (np.clip(at, 0, before.size - 1) for at in (first, first + width))
+    return np.asarray(before[high] - before[low])
+
+
+def _highest(values: Array, width: int) -> Array:
+    """The largest number of each `width` places, from those just before the first one on."""
+    out = np.pad(np.where(np.isnan(values), -np.inf, values), width, constant_values=-np.inf)
+    span = 1
+    while span < width:
+        step = min(span, width - span)
+        out = np.maximum(out[:-step], out[step:])
+        span += step
+    return out
 
 
 def _excursions(values: Array, flagged: Mask) -> Array:

@@ -41,12 +41,9 @@ def joined(marks: Mask, gap: int) -> Mask:
     >>> joined(np.array([True, False, True, False, False, True]), 1).astype(int)
     array([1, 1, 1, 0, 0, 1])
     """
-    out = marks.copy()
     start, stop = stretches(~marks)
     inner = (start > 0) & (stop < marks.size) & (stop - start <= gap)
-    for a, b in zip(start[inner], stop[inner], strict=True):
-        out[a:b] = True
-    return out
+    return marks | _filled(start[inner], stop[inner], marks.size)
 
 
 def grown(core: Mask, hull: Mask) -> Mask:
@@ -57,10 +54,18 @@ def grown(core: Mask, hull: Mask) -> Mask:
     >>> grown(np.array([0, 0, 1, 0, 0]) > 0, np.array([1, 0, 1, 1, 0]) > 0).astype(int)
     array([0, 0, 1, 1, 0])
     """
-    out = core.copy()
-    for a, b in zip(*stretches(hull | core), strict=True):
-        out[a:b] = core[a:b].any()
-    return out
+    start, stop = stretches(hull | core)
+    before = np.concatenate([[0], np.cumsum(core)])
+    held = before[stop] > before[start]
+    return _filled(start[held], stop[held], core.size)
+
+
+def _filled(start: Array, stop: Array, size: int) -> Mask:
+    """Marks of a vector from each first place to before each last one; runs do not overlap."""
+    edge = np.zeros(size + 1, dtype=np.int8)
+    edge[start] = 1
+    edge[stop] -= 1  # where one run ends, the next may begin
+    return np.cumsum(edge[:-1], dtype=np.int8).view(np.bool_)
 
 
 def bounded(X: Any) -> tuple[Array, float]:

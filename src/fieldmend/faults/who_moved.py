@@ -19,10 +19,8 @@ from fieldmend.faults.excursions import LAG
 from fieldmend.faults.stretches import (
     Array,
     Mask,
-    grown,
     joined,
     node_medians,
-    rolling,
     stretches,
 )
 
@@ -102,7 +100,7 @@ class OthersMoved:
         # moved is undecided all the same.
         if not asked.any() or (nodes > WITNESSES and RARE * slots < 2 * LAG + 1):
             return out
-        steps = self._of_others(node)
+        steps = [_Steps(step) for step in self._of_others(node)]
         # One that rests while the others wander is measured by them.
         size = departure / max(self.spread[node], float(np.median(self.spread)))
         heard = np.flatnonzero(~np.isnan(size))
@@ -110,9 +108,8 @@ class OthersMoved:
         for a, b in zip(*stretches(joined(marks, 1)), strict=True):
             edges = [a, *_turns(steps, heard, size, (a, b)), b]
             for start, stop in pairwise(edges):
-                within = np.zeros(heard.size, dtype=np.bool_)
-                within[start:stop] = marks[start:stop]
-                if within.any() and _since(steps, heard, size, within):
+                within = start + np.flatnonzero(marks[start:stop])
+                if within.size and _since(steps, heard, size, within):
                     out[heard[within]] = True
         return out
 
@@ -128,7 +125,28 @@ class OthersMoved:
         return out
 
 
-def _turns(steps: list[Array], heard: Array, size: Array, part: tuple[int, int]) -> list[int]:
+class _Steps:
+    """What a part of the others does before each slot, and how often it does as much."""
+
+    def __init__(self, size: Array) -> None:
+        self.size = size
+
+    @cached_property
+    def order(self) -> Array:
+        """Slots, that of the smallest step first."""
+        return np.argsort(self.size, kind="stable")
+
+    @cached_property
+    def ranked(self) -> Array:
+        """The steps in that order."""
+        return self.size[self.order]
+
+    def at_least(self, size: float) -> Array:
+        """Slots with a step of that size or a larger one, in order."""
+        return np.sort(self.order[np.searchsorted(self.ranked, size) :])
+
+
+def _turns(steps: list[_Steps], heard: Array, size: Array, part: tuple[int, int]) -> list[int]:
     """Readings in a stretch before which the others took a rare step, and the departure one."""
     start, stop = part
     if stop - start < 2 * SIDE:
@@ -147,16 +165,33 @@ def _turns(steps: list[Array], heard: Array, size: Array, part: tuple[int, int])
     return found
 
 
-def _since(steps: list[Array], heard: Array, size: Array, within: Mask) -> bool:
+def _since(steps: list[_Steps], heard: Array, size: Array, within: Array) -> bool:
     """Whether a departure, as far as it reaches to its side, begins or ends with such a step."""
     middle = float(np.median(size[within]))
-    as_far = size * np.sign(middle) >= PART * abs(middle)
-    first, last = np.flatnonzero(grown(within, joined(as_far | within, JOINED)))[[0, -1]]
+    side, least = np.sign(middle), PART * abs(middle)
+    first = int(within[0]) - _reach(size[: within[0]][::-1], side, least)
+    last = int(within[-1]) + _reach(size[within[-1] + 1 :], side, least)
     return any(
-        _rare(steps, (int(heard[i - 1]), int(heard[i])), PART * abs(middle))
-        for i in (int(first), int(last) + 1)
+        _rare(steps, (int(heard[i - 1]), int(heard[i])), least)
+        for i in (first, last + 1)
         if 0 < i < heard.size and _change(size, i) >= STEPPED * abs(middle)
     )
+
+
+def _reach(size: Array, side: float, least: float) -> int:
+    """Over how many of the next readings a departure goes on, with some between that do not.
+
+    A piece is looked at, and a longer one if it goes on to its end: most last for a few readings.
+    """
+    piece = 4 * JOINED
+    while True:
+        far = np.flatnonzero(size[:piece] * side >= least)
+        after = np.flatnonzero(np.diff(far, prepend=-1) > JOINED + 1)
+        reached = far[: after[0]] if after.size else far
+        last = int(reached[-1]) + 1 if reached.size else 0
+        if after.size or piece >= size.size or piece - last > JOINED:
+            return last
+        piece *= 4
 
 
 def _change(size: Array, at: int) -> float:
@@ -164,17 +199,28 @@ def _change(size: Array, at: int) -> float:
     return abs(float(np.median(size[at : at + SIDE]) - np.median(size[max(at - SIDE, 0) : at])))
 
 
-def _rare(steps: list[Array], between: tuple[int, int], least: float) -> bool:
+def _rare(steps: list[_Steps], between: tuple[int, int], least: float) -> bool:
     """Whether a step of that size is taken about a time, and about few others as large a one."""
+    slots = steps[0].size.size
     first, last = max(between[0] + 1 - LAG, 0), between[1] + LAG + 1
-    slot = np.arange(steps[0].size)
-    elsewhere = (slot < first - LAG - SIDE) | (slot >= last + LAG + SIDE)
-    if not elsewhere.any():  # nothing to be rare among
+    # Elsewhere is before the one and from the other on.
+    begin, end = max(first - LAG - SIDE, 0), min(last + LAG + SIDE, slots)
+    elsewhere = begin + slots - end
+    if not elsewhere:  # nothing to be rare among
         return False
+    half = (last - first) // 2
     for step in steps:
-        here = float(step[first:last].max())
-        if here >= least and here > 0 and np.mean(step[elsewhere] >= here) <= RARE:
-            around = rolling((step >= here).astype(float), last - first) > 0
-            if around[elsewhere].mean() <= RARE:
-                return True
+        here = float(step.size[first:last].max())
+        if not (here >= least and here > 0):
+            continue
+        taken = step.at_least(here)
+        if np.count_nonzero((taken < begin) | (taken >= end)) / elsewhere > RARE:
+            continue
+        # Slots that have one of them within so many slots, here left out.
+        low = np.maximum(taken - half, 0)
+        high = np.minimum(taken + half + 1, slots)
+        low[1:] = np.maximum(low[1:], high[:-1])
+        here_too = np.maximum(np.minimum(high, end) - np.maximum(low, begin), 0)
+        if (high - low - here_too).sum() / elsewhere <= RARE:
+            return True
     return False

@@ -10,6 +10,7 @@ squares. Fitted as if r were white, the same model is an order of magnitude wors
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 from scipy.linalg import eigh
@@ -147,16 +148,29 @@ class LoadingSums:
         return LoadingSums(self.square + other.square, self.target + other.target)
 
 
-def loading_sums(field: Field, data: Data) -> LoadingSums:
+class OwnParts:
+    """The nodes' own parts: the same as long as their parameters and the readings stay."""
+
+    def __init__(self, field: Field, data: Data) -> None:
+        self.chains = Chains(field.nodes, data.used, data.links)
+        self.readings = data.readings
+
+    @cached_property
+    def white(self) -> Array:
+        """K⁻¹y of each node."""
+        return self.chains.whiten(self.readings)
+
+
+def loading_sums(field: Field, data: Data, own: OwnParts | None = None) -> LoadingSums:
     """ZK⁻¹Zᵀ and ZK⁻¹y of each node, Z the factors and a row of ones, K⁻¹ from the node's chain."""
     r, slots = field.rank, data.readings.shape[1]
     Z, D = np.vstack([field.factors, np.ones(slots)]), field.deviation
-    chains = Chains(field.nodes, data.used, data.links)
-    square = chains.gram(Z)
+    own = own or OwnParts(field, data)
+    square = own.chains.gram(Z)
     if D.any():
         unsure = stationary_gram if data.used.mean() > _MOSTLY else Chains.gram
-        square[:, :r, :r] += unsure(chains, D)
-    return LoadingSums(square, chains.whiten(data.readings) @ Z.T)
+        square[:, :r, :r] += unsure(own.chains, D)
+    return LoadingSums(square, own.white @ Z.T)
 
 
 def with_loadings(field: Field, sums: LoadingSums) -> Field:
@@ -179,12 +193,18 @@ def with_loadings(field: Field, sums: LoadingSums) -> Field:
 
 
 def update_factors(
-    field: Field, data: Data, rng: np.random.Generator, *, tol: float = 1e-2, most: int = 12
+    field: Field,
+    data: Data,
+    rng: np.random.Generator,
+    *,
+    tol: float = 1e-2,
+    most: int = 12,
+    own: OwnParts | None = None,
 ) -> Field:
     """Factors given the rest, and one fresh sample of their posterior."""
     if not field.rank:
         return field
-    system = _system(field, data)
+    system = _system(field, data, own)
     centred = (data.readings - field.level[:, None]) * data.used
     factors = system.solve(system.evidence(centred), field.factors, tol=tol, most=most)
     deviation = system.solve(system.perturbed(rng), None, tol=_SAMPLE, most=most)
@@ -218,9 +238,8 @@ def slot_by_slot(field: Field, data: Data, weight: Array) -> Field:
     return replace(field, factors=factors, deviation=np.zeros_like(factors))
 
 
-def _system(field: Field, data: Data) -> FactorSystem:
-    chains = Chains(field.nodes, data.used, data.links)
-    return FactorSystem(field.loadings, field.phi, chains)
+def _system(field: Field, data: Data, own: OwnParts | None = None) -> FactorSystem:
+    return FactorSystem(field.loadings, field.phi, (own or OwnParts(field, data)).chains)
 
 
 def update_dynamics(field: Field, data: Data) -> Field:
@@ -251,12 +270,22 @@ def update_nodes(field: Field, data: Data) -> Field:
 
 
 def improve(
-    field: Field, data: Data, rng: np.random.Generator, *, rounds: int, nodes: bool = True
+    field: Field,
+    data: Data,
+    rng: np.random.Generator,
+    *,
+    rounds: int,
+    nodes: bool = True,
+    own: OwnParts | None = None,
 ) -> Field:
-    """Rounds of loadings, factors and dynamics; then the nodes' own parts."""
+    """Rounds of loadings, factors and dynamics; then the nodes' own parts.
+
+    `own` are those of the field and the readings, if they are at hand.
+    """
+    own = own or OwnParts(field, data)
     for _ in range(rounds):
-        field = with_loadings(field, loading_sums(field, data))
-        field = update_factors(field, data, rng)
+        field = with_loadings(field, loading_sums(field, data, own))
+        field = update_factors(field, data, rng, own=own)
         field = update_dynamics(field, data)
     return update_nodes(field, data) if nodes else field
 

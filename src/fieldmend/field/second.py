@@ -10,7 +10,7 @@ readings decide (`lean`).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
@@ -277,11 +277,19 @@ def _ridge(gram: Array, side: Array, penalty: float) -> Array:
 
     No slopes where rounding leaves nothing positive of it.
     """
-    left = gram.copy()
-    left.ravel()[:: len(left) + 1] += penalty * (0.1 * np.trace(gram) / len(gram) + _LEAST)
-    slopes: Array
-    _, slopes, info = lapack.dposv(left.T, side, lower=1, overwrite_a=True)
-    return slopes if info == 0 else np.zeros_like(side)
+    return _ridges(gram, side, (penalty,))[0]
+
+
+def _ridges(gram: Array, side: Array, penalties: Iterable[float]) -> list[Array]:
+    """The same for several penalties."""
+    step, out = len(gram) + 1, []
+    unit = 0.1 * gram.ravel()[::step].sum() / len(gram) + _LEAST
+    for penalty in penalties:
+        left = gram.copy()
+        left.ravel()[::step] += penalty * unit
+        _, slopes, info = lapack.dposv(left.T, side, lower=1, overwrite_a=True)
+        out.append(slopes if info == 0 else np.zeros_like(side))
+    return out
 
 
 @dataclass(frozen=True)
@@ -311,6 +319,6 @@ class _Folds:
         error = np.zeros(len(_PENALTIES))
         for f in np.flatnonzero((count > 0) & (count < count.sum())).tolist():
             others = gram - grams[f], side - sides[f]
-            slopes = np.array([_ridge(*others, penalty) for penalty in _PENALTIES.tolist()])
+            slopes = np.array(_ridges(*others, _PENALTIES.tolist()))
             error += ((slopes @ grams[f] - 2 * sides[f]) * slopes).sum(axis=1)
         return float(_PENALTIES[np.argmin(error)]), gram, side

@@ -9,7 +9,7 @@ import numpy as np
 from fieldmend.core.line import lines
 from fieldmend.core.prox import Array, Mask
 from fieldmend.field.holdout import Index, distances, remoteness
-from fieldmend.field.model import Data, Field, estimate, improve, update_factors
+from fieldmend.field.model import Data, Field, OwnParts, estimate, improve, update_factors
 from fieldmend.field.outages import outage_numbers, silent_slots, usual_company
 from fieldmend.field.second import Second
 
@@ -67,8 +67,9 @@ def refitted(field: Field, every: Data, rest: Data, rng: np.random.Generator) ->
     lost = np.minimum(_FORGET * (1.0 - rest.used.sum(axis=1) / before), 1.0)[:, None]
     loadings = field.loadings + lost * (field.mean_loading - field.loadings)
     field = forgetful(replace(field, loadings=loadings), every, rest)
-    field = update_factors(field, rest, rng)
-    return improve(field, rest, rng, rounds=2, nodes=False)
+    own = OwnParts(field, rest)
+    field = update_factors(field, rest, rng, own=own)
+    return improve(field, rest, rng, rounds=2, nodes=False, own=own)
 
 
 def forgetful(field: Field, every: Data, rest: Data) -> Field:

@@ -12,6 +12,7 @@ import numpy as np
 
 from fieldmend import spill
 from fieldmend.core.engine import blocks
+from fieldmend.core.room import keep_freed
 from fieldmend.errors import InputError
 from fieldmend.field.fieldmodel import FieldModel
 from fieldmend.grid import Grid
@@ -185,6 +186,7 @@ def recover(  # noqa: PLR0913 - the options of the main job, keyword-only
     known = None if model is None else Known.of(model, options)
     say = progress or (lambda _, __: None)
     say("reading", 0.0)
+    keep_freed()
     with spill.limited(most):
         grid = with_units(_grid(source, (slot, slot_value), seed, reading), units)
     options.check_conditions(grid)
