@@ -28,7 +28,7 @@ from fieldmend.records.sources.dialect import decide
 from fieldmend.records.sources.layouts import recognise
 from fieldmend.records.sources.stage import Stage
 from fieldmend.records.table import clock, loading, planning
-from fieldmend.records.table.columns import Wanted
+from fieldmend.records.table.roles import Wanted
 from fieldmend.records.vocabulary import KNOWN
 
 SECONDS = 1.0

@@ -11,9 +11,9 @@ from fieldmend.records.sources.stage import Chosen, Stage
 from fieldmend.records.steps import Steps
 from fieldmend.records.table import duplicates, parts, zones
 from fieldmend.records.table.abbreviations import parted
-from fieldmend.records.table.columns import Wanted
 from fieldmend.records.table.dates import ORDERS
 from fieldmend.records.table.planning import words_for_missing
+from fieldmend.records.table.roles import Wanted
 from fieldmend.records.table.session import Session, is_small, raise_readable
 from fieldmend.text import shown
 

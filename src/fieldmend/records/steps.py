@@ -24,11 +24,11 @@ from fieldmend.records.table import (
     zones,
 )
 from fieldmend.records.table.account import account
-from fieldmend.records.table.columns import Roles, Wanted
 from fieldmend.records.table.labels import label, units_of
 from fieldmend.records.table.ledger import Ledger
 from fieldmend.records.table.places import given_places, read_places, row_places
 from fieldmend.records.table.planning import Missing, apart, plans_of, roles_of, unknown
+from fieldmend.records.table.roles import Roles, Wanted
 from fieldmend.records.table.session import Session
 from fieldmend.records.table.shapes import LONG, MATRIX, Crossed, Shape, merged
 from fieldmend.records.vocabulary import listing

@@ -20,7 +20,7 @@ from fieldmend.records.sources.stage import Stage
 from fieldmend.records.sources.text import Reject, record_lines
 from fieldmend.records.sql import one
 from fieldmend.records.table import clock, parts, timing, written
-from fieldmend.records.table.columns import Roles
+from fieldmend.records.table.roles import Roles
 from fieldmend.records.table.shapes import MATRIX, Shape
 from fieldmend.records.vocabulary import MISSING
 from fieldmend.text import shown

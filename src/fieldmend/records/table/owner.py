@@ -15,8 +15,9 @@ from typing import TYPE_CHECKING, Any
 from fieldmend.errors import InputError
 from fieldmend.records.sources.stage import Stage, materialise, scan
 from fieldmend.records.table import loading
-from fieldmend.records.table.columns import NUMBER_LIKE, Roles, Wanted
+from fieldmend.records.table.cells import NUMBER_LIKE
 from fieldmend.records.table.parts import Count
+from fieldmend.records.table.roles import Roles, Wanted
 from fieldmend.records.table.timing import time_columns
 from fieldmend.records.vocabulary import (
     BOOKKEEPING,

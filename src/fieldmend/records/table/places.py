@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 from fieldmend.errors import InputError
 from fieldmend.records.sources.opening import stages
 from fieldmend.records.sources.stage import Chosen, Stage
-from fieldmend.records.table.columns import Roles, clean
 from fieldmend.records.table.loading import node_sql
+from fieldmend.records.table.naming import clean
+from fieldmend.records.table.roles import Roles
 from fieldmend.records.vocabulary import NODE, PLACE, TIME, VALUE, first_of, listing
 from fieldmend.text import shown
 
