@@ -6,6 +6,7 @@ Our own words are plain ASCII: a terminal may have nothing else.
 from __future__ import annotations
 
 import math
+import shlex
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime, timedelta
 
@@ -44,6 +45,17 @@ def escaped(text: object, longest: int | None = None) -> str:
         c if c.isprintable() else c.encode("unicode_escape", "backslashreplace").decode()
         for c in cut
     )
+
+
+def typed(*words: str) -> str:
+    """Words as they are typed in a shell, whole: what a message tells to type must work.
+
+    Examples
+    --------
+    >>> typed("--node", "Observation station")
+    "--node 'Observation station'"
+    """
+    return shlex.join(escaped(word) for word in words)
 
 
 def figure(value: float | None) -> str:

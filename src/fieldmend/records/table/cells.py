@@ -10,7 +10,7 @@ from fieldmend.records.vocabulary import MISSING
 
 # "1,234.5", "20.5°C", "0x1f", "<0.1": meant as numbers, though not to be half-parsed.
 NUMBER_LIKE = re.compile(
-    r"[+-]?\d{1,3}([.,' ]\d{3})+([.,]\d+)?|[+-]?\d+([.,]\d+)?\s*[°%a-zµ/²³·]{1,10}|0x[0-9a-f]+"
+    r"[+-]?\d{1,3}([.,'’ ]\d{3})+([.,]\d+)?|[+-]?\d+([.,]\d+)?\s*[°%a-zµ/²³·]{1,10}|0x[0-9a-f]+"
     r"|[<>≤≥]=?\s*[+-]?[\d.,]+",
     re.IGNORECASE,
 )
@@ -49,6 +49,6 @@ def no_reading(i: int, sample: Sequence[Sequence[str | None]]) -> str:
         step >= 0 for step in steps
     ):
         return "stamps"
-    if sum(step == 1 for step in steps) >= 0.95 * len(steps):
+    if numbers[0].is_integer() and sum(step == 1 for step in steps) >= 0.95 * len(steps):
         return "a counter"
     return ""

@@ -20,6 +20,7 @@ from fieldmend.records.vocabulary import (
     NODE_HINTS,
     PLACE,
     ROW_NUMBERS,
+    SPHERE,
     UNIT,
     VALUE,
     VARIABLE,
@@ -68,16 +69,19 @@ def assign(
     numeric = [
         i
         for i in rest
-        if kinds[i] == "number" and lower[i] not in BOOKKEEPING and i not in dates
+        if kinds[i] == "number" and lower[i].rstrip(" .#:") not in BOOKKEEPING and i not in dates
         and not _judges(i, names, sample) and not holds_stamps(cells_of(i, sample))
         and lower[i] not in DAY_OF_YEAR and not _about_node(i, names, sample, node)
         and not lower[i].startswith("-")
-        and not (lower[i] in ROW_NUMBERS and no_reading(i, sample) == "a counter")
+        and not ({lower[i], lower[i].rstrip(" .#:")} & ROW_NUMBERS
+                 and no_reading(i, sample) == "a counter")
     ]  # fmt: skip
     over = tuple(names[i] for i in rest if i not in numeric)
-    if value is not None and (wanted.value or kinds.get(value) != "text"):
-        # Home Assistant's other columns are about the state.
-        alone = wanted.value or "entity_id" in lower
+    # Home Assistant's other columns are about the state; another's state may be California.
+    alone = wanted.value or "entity_id" in lower
+    if value is not None and (
+        alone or column_kind([row[value] for row in sample if value < len(row)]) != "text"
+    ):
         numeric = [value] if alone else sorted([*numeric, value])
     roles = Roles(time, node, more, None, None, tuple(numeric), places)
     roles = replace(roles, passed_over=over, parts=in_parts)
@@ -170,8 +174,12 @@ def _places(  # noqa: PLR0917 - one call, what it needs
     readings = {name.casefold() for name in wanted.conditions or ()}
     places: dict[str, int] = {}
     for i in rest:
-        if lower[i] in PLACE and lower[i] not in readings:
-            places.setdefault(PLACE[lower[i]], i)
+        if lower[i] in readings:
+            continue
+        last = (words_of(names[i]) or [""])[-1]  # "Site Latitude"
+        place = PLACE.get(lower[i]) or (PLACE[last] if last in SPHERE else None)
+        if place:
+            places.setdefault(place, i)
     if not ({"lat", "lon"} <= places.keys() or {"x", "y"} <= places.keys()):
         return {}
     if {"x", "y"} <= places.keys() and _moves(sample, node, places["x"], places["y"]):

@@ -6,17 +6,20 @@ from collections.abc import Sequence
 
 from fieldmend.errors import InputError
 from fieldmend.quantities.units import spelt
+from fieldmend.records.table.cells import column_kind
 from fieldmend.records.vocabulary import MAX_COLUMNS, listing
 from fieldmend.text import shown
 
 UNIT_IN_NAME = re.compile(r"(.+?)\s*[\[(]([^\[\]()]*)[\])]()")
+SERIAL = re.compile(r"(.+[\])])\s*[\[(]\d{4,}[\])]")  # "Depth (ft) (445566)"
 UNIT_INSIDE = re.compile(r"(.+?)\s*[\[(]([^\[\]()]*)[\])]\s+([^\[\]()]+)")
 
 
 def clean(names: Sequence[str]) -> tuple[list[str], dict[str, str]]:
     """Column names without the unit some carry in brackets, and those units."""
     out, units = [], {}
-    for name in names:
+    for written in names:
+        name = SERIAL.sub(r"\1", written.strip())
         found = UNIT_IN_NAME.fullmatch(name.strip()) or _inside(name.strip())
         bare = f"{found[1]} {found[3] or ''}".strip() if found else name.strip()
         if found and found[2].strip():
@@ -31,6 +34,17 @@ def _inside(name: str) -> re.Match[str] | None:
     """A unit in brackets amid a name: "Snow Depth (in) Start of Day Values"."""
     found = UNIT_INSIDE.fullmatch(name)
     return found if found and spelt(found[2])[0] else None
+
+
+def without_empty(names: Sequence[str], sample: Sequence[Sequence[str | None]]) -> list[str]:
+    """The names, "-4" for a column that has none and holds no number: a mark behind every row."""
+    out = list(names)
+    for i, name in enumerate(names):
+        if not name.strip() and (i or len(names) > 2):
+            cells = [row[i] for row in sample if i < len(row) and (row[i] or "").strip()]
+            if not cells or column_kind(cells) == "text":
+                out[i] = f"-{i}"
+    return out
 
 
 def check_names(names: Sequence[str], file: str) -> None:

@@ -34,6 +34,7 @@ def roles_of(
     layout = stage.layout
     start = 1 if layout and layout.line_column else 0
     bare, units = naming.clean(stage.names)
+    bare[start:] = naming.without_empty(bare[start:], [row[start:] for row in stage.sample])
     naming.check_names(bare[start:], stage.name)
     stage.names = bare
     stage.units = units | (layout.units if layout else {}) | stage.units
