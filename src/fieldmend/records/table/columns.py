@@ -28,7 +28,7 @@ from fieldmend.records.vocabulary import (
     listing,
     words_of,
 )
-from fieldmend.text import shown
+from fieldmend.text import shown, typed
 
 
 def assign(
@@ -183,12 +183,14 @@ def _places(  # noqa: PLR0917 - one call, what it needs
     if not ({"lat", "lon"} <= places.keys() or {"x", "y"} <= places.keys()):
         return {}
     if {"x", "y"} <= places.keys() and _moves(sample, node, places["x"], places["y"]):
+        moved = [names[i] for key, i in places.items() if key in ("x", "y", "z")]
+        options = typed(*(word for name in moved for word in ("--condition", name)))
         raise InputError(
-            f"{shown(names[places['x']])} and {shown(names[places['y']])} change from row to row: "
-            "are they readings (of an accelerometer) or places?",
+            f"{' and '.join(map(shown, moved))} change from row to row: readings (of an "
+            "accelerometer) or places",
             file=file,
-            hint="Name the readings with conditions= (--condition x --condition y), or give the "
-            "places with locations= (--locations) and leave the columns out",
+            hint=f"If they are readings, name all readings with conditions= ({options}); else give "
+            "the places with locations= (--locations) and leave the columns out",
         )
     return places
 

@@ -4,6 +4,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from itertools import pairwise
 
 from fieldmend.errors import InputError
 from fieldmend.text import shown
@@ -26,6 +27,13 @@ UNITS = {
 }  # fmt: skip
 
 
+COUNTED = {
+    **dict.fromkeys(("second", "seconds", "sec", "secs", "elapsed", "elapsed_s", "time_s"), "s"),
+    **dict.fromkeys(("minute", "minutes", "mins", "elapsed_min", "time_min"), "min"),
+    **dict.fromkeys(("hour", "hours", "hrs", "elapsed_h", "time_h"), "h"),
+    **dict.fromkeys(("day", "days", "elapsed_d", "time_d"), "d"),
+}
+"""Names of columns that may count since a start, and what."""
 ROUND = tuple(s * 10**6 for s in (1, 10, 60, 300, 600, 3600))
 """Moments that people mean are multiples of these, in µs."""
 ROUGHLY = 20  # µs that days in double precision are off
@@ -75,6 +83,14 @@ def rounded_sql(micros: str, unit: int, cells: Sequence[str | None]) -> str:
         return f"round({micros})"
     nearest = f"round({micros} / {step}) * {step}"
     return f"CASE WHEN abs({micros} - {nearest}) <= {doubt} THEN {nearest} ELSE round({micros}) END"
+
+
+def rises(cells: Sequence[str]) -> bool:
+    """Whether cells are numbers that never fall, and not all the same: a count."""
+    if not all(re.fullmatch(r"\d+(\.\d*)?", cell) for cell in cells):
+        return False
+    numbers = [float(cell) for cell in cells]
+    return len(set(numbers)) > 2 and all(a <= b for a, b in pairwise(numbers))
 
 
 def likely(cells: Sequence[str]) -> str:

@@ -65,10 +65,18 @@ def time_columns(
 
 
 def _refuse_counts(names: Sequence[str], sample: Sequence[Sequence[str | None]], file: str) -> None:
-    """Refuse a column of days as Excel or Matlab count them, with the option to read it."""
+    """Refuse a column of days as programs count them, or of hours, with the option to read it."""
     for i, name in enumerate(names):
         cells = [(row[i] or "").strip() for row in sample if i < len(row)]
         option = parts.likely([cell for cell in cells if cell])
+        unit = parts.COUNTED.get(name.casefold().strip())
+        if unit and parts.rises([cell for cell in cells if cell]):
+            option = f"--time-unit {unit} --origin 2024-01-31"
+            raise InputError(
+                f"no column holds stamps; {shown(name)} may count from a moment that is not told",
+                file=file,
+                hint=f"Say which: {typed('--time', name)} {option}",
+            )
         if option and re.search(r"date|time|day|juld|jd$|datum|tag", name.casefold()):
             raise InputError(
                 f"no column holds stamps; {shown(name)} holds numbers that look like days",
