@@ -123,7 +123,7 @@ class Steps:
         refusals.refuse_doubtful(ledger, self.tz, self.ambiguous)
         zones.refuse_several(con, ledger.where)
         self.notes += zones.check_zones(con, ledger.bases, self.tz, ledger.where)
-        zones.refuse_counts(con)
+        zones.refuse_counts(con, plans[0].stage.name)
         zones.set_aside_outside(con, *self.edges)
         self.warnings += zones.set_clocks_aside(con) or strays.set_aside(con)
         read = sum(ledger.rows)

@@ -12,6 +12,7 @@ from fieldmend.errors import InputError
 from fieldmend.records.sources import heads
 from fieldmend.records.sources.cutting import BLANKS, NUMBER, STAMP, split
 from fieldmend.records.vocabulary import NODE, TIME
+from fieldmend.text import counted
 
 DELIMITERS = (",", ";", "\t", "|", " ", BLANKS)
 WORDS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "bar", " ": "blank", BLANKS: "blanks"}
@@ -41,7 +42,7 @@ class Dialect:
     def words(self) -> str:
         """The dialect as the summary says it."""
         mark = ", decimal comma" if self.decimal == "," else ""
-        over = f", {self.above} lines above the header passed over" if self.above else ""
+        over = f", {counted(self.above, 'line')} above the header passed over" if self.above else ""
         return f"{WORDS[self.delimiter]}-separated{mark}, {len(self.header)} columns{over}"
 
 

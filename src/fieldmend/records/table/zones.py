@@ -103,7 +103,7 @@ def edge(text: str | None, tz: str | None, option: str) -> int | None:
     return moment
 
 
-def refuse_counts(con: "duckdb.DuckDBPyConnection") -> None:
+def refuse_counts(con: "duckdb.DuckDBPyConnection", file: str) -> None:
     """Refuse numbers that would all lie in 1970: hours, days or Excel's dates, not seconds."""
     row = one(
         con,
@@ -118,6 +118,7 @@ def refuse_counts(con: "duckdb.DuckDBPyConnection") -> None:
     raise InputError(
         f"times are numbers from {low} to {high}: as seconds since 1970 all of them would lie in "
         "that year",
+        file=file,
         hint=f"They look like days: {option}"
         if option
         else "Say what they count: --time-unit h --origin 2024-01-31; for seconds since 1970, "
