@@ -421,4 +421,30 @@ NESTED = Case(
     ("a",), {"soil.wet": [0.5, 1.5, 2.5]}, "2024-01-01T00:00",
 )  # fmt: skip
 
+SENML = Case(
+    "SenML", "pack.json",
+    json.dumps([{"bn": "urn:dev:mac:01/", "bt": 1704067200, "n": "temp", "u": "Cel", "v": 20.5}, {"n": "hum", "u": "%RH", "v": 40},
+                {"bt": 1704067260, "n": "temp", "u": "Cel", "v": 20.6}, {"n": "temp", "t": 60, "u": "Cel", "v": 20.7}]),
+    ("urn:dev:mac:01",), {"temp": [20.5, 20.6, 20.7], "hum": [40]}, "2024-01-01T00:00", {"temp": "Cel"},
+)  # fmt: skip
+GEOJSON = Case(
+    "GeoJSON", "points.json",
+    json.dumps({"type": "FeatureCollection", "features": [
+        {"type": "Feature", "geometry": {"type": "Point", "coordinates": [8.5, 50.0]},
+         "properties": {"station": "a", "time": f"2024-01-01T0{h}:00:00Z", "temperature": 20.5 + h}} for h in range(3)]}),
+    ("a",), {"temperature": [20.5, 21.5, 22.5]}, "2024-01-01T00:00", places={"a": {"lat": 50.0, "lon": 8.5}},
+)  # fmt: skip
+BY_COLUMN = Case(
+    "JSON by column", "meteo.json",
+    json.dumps({"latitude": 52.5, "longitude": 13.4, "hourly_units": {"time": "iso8601", "t": "°C"},
+                "hourly": {"time": [f"2024-01-01T0{h}:00" for h in range(3)], "t": [20.5, None, 21.5], "rh": [40, 41, 42]}}),
+    ("52.5 13.4",), {"t": [20.5, NAN, 21.5], "rh": [40, 41, 42]}, "2024-01-01T00:00",
+)  # fmt: skip
+GIOS = Case(
+    "stations above", "pm10.csv",
+    lines("Kod stanowiska;North-PM10;South-PM10", "Wskaźnik;PM10;PM10", "Czas;1g;1g", "Jednostka;ug/m3;ug/m3",
+          "2024-01-01 01:00:00;8,5;9,5", "2024-01-01 02:00:00;8,6;9,6"),
+    ("North-PM10", "South-PM10"), {}, "2024-01-01T01:00", {"value": "ug/m3"},
+)  # fmt: skip
+
 CASES = [one for one in list(globals().values()) if isinstance(one, Case)]

@@ -381,3 +381,55 @@ def test_prometheus_text_of_one_moment_is_refused(tmp_path):
     text = '# TYPE t gauge\nt{room="a"} 20.5\nt{room="b"} 20.6\n'
     with pytest.raises(fm.InputError, match="without times"):
         fm.read(written(tmp_path, text, "metrics.txt"))
+
+
+# Seen after the rules above were written
+
+
+def test_a_reading_written_with_two_zeros_is_no_id(tmp_path):
+    text = "HourEnding,COAST,EAST\n" + rows(
+        lambda i, t: f"{t:%Y-%m-%d %H:%M},{100 + i % 7}.00,{200 + i % 5}.00", 80
+    )
+    assert fm.read(written(tmp_path, text)).nodes == ("COAST", "EAST")
+
+
+def test_a_time_of_day_is_never_offered_as_the_node(tmp_path):
+    text = "Report Date,Ending,speed,flow\n" + rows(
+        lambda i, t: f"{t:%Y-%m-%d} 00:00:00,{t:%H:%M:%S},{60 + i % 8}.5,{i % 59}.5", 96
+    )
+    with pytest.raises(fm.InputError) as caught:
+        fm.read(written(tmp_path, text))
+    assert "--node Ending" not in str(caught.value)
+
+
+def test_names_that_repeat_are_called_after_the_one_before_them(tmp_path):
+    text = "ID,Date,Level (m),Grade,Flow (cms),Grade\n" + rows(
+        lambda i, t: f"a,{t:%Y-%m-%dT%H:%M},1.{i % 9},3,2.{i % 7},3"
+    )
+    names = fm.read(written(tmp_path, text), node="ID").conditions
+    assert names == ("Level", "Level Grade", "Flow", "Flow Grade")
+    with pytest.raises(fm.InputError, match="two columns are named"):
+        fm.read(
+            written(
+                tmp_path, text.replace("Level (m),Grade,Flow (cms)", "Grade,Level (m),Level (m)")
+            )
+        )
+
+
+def test_spanish_hours(tmp_path):
+    text = "node;time;T\n" + rows(
+        lambda i, t: f"a;{t.day}/{t.month}/{t.year} {t:%I:%M:%S} {'ap'[t.hour > 11]}. m.;{i},5", 60
+    )
+    grid = fm.read(written(tmp_path, text)).grid()
+    assert len(grid.times) == 60
+    assert str(np.datetime64(int(grid.times[0]), "us"))[:13] == "2023-01-10T00"
+
+
+def test_columns_without_names_by_what_they_hold(tmp_path):
+    text = "\t\tair\tsoil\n" + rows(lambda i, t: f"{i + 1}\t{t:%Y-%m-%d %H:%M:%S}\t{i}.5\t{i}.7")
+    assert fm.read(written(tmp_path, text, "x.txt")).nodes == ("air", "soil")
+
+
+def test_a_unit_that_is_declared(tmp_path):
+    text = 'time,station,temp[unit="celsius"]\n' + rows(lambda i, t: f"{t:%Y-%m-%d %H:%M},a,{i}.5")
+    assert fm.read(written(tmp_path, text)).units == {"temp": "celsius"}

@@ -133,4 +133,19 @@ def flags_named(header: Sequence[str]) -> tuple[str, ...]:
         judges = i > 0 and counts[name.casefold()] > 1 and name.casefold() in FLAGS
         bare = re.sub(r"\s*[\[(][^\[\]()]*[\])]$", "", out[-1]) if judges else ""
         out.append(f"{bare} {name}" if judges else name)
-    return tuple(out)
+    return tuple(out) if _distinct(out) else _owned(header, counts)
+
+
+def _owned(header: Sequence[str], counts: Counter[str]) -> tuple[str, ...]:
+    """Names that repeat, each called after the last one that does not: Level, Grade, Flow, Grade.
+
+    As they were, if that does not tell them apart.
+    """
+    out: list[str] = []
+    owner = ""
+    for name in header:
+        alone = counts[name.casefold()] == 1
+        owner = name if alone else owner
+        bare = re.sub(r"\s*[\[(][^\[\]()]*[\])]$", "", owner)
+        out.append(name if alone or not name else f"{bare} {name}")
+    return tuple(out) if _distinct(out) else tuple(header)

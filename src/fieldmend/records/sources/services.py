@@ -9,7 +9,7 @@ from fieldmend.records.sources.cutting import BLANKS, NUMBER, STAMP, split
 from fieldmend.records.sources.dialect import Dialect, decimal_mark
 from fieldmend.records.sources.layout import Layout, lines_of, rewritten, stem
 from fieldmend.records.sources.text import Text
-from fieldmend.records.vocabulary import PLACE
+from fieldmend.records.vocabulary import PLACE, TIME
 
 ISD_LITE = re.compile(r"\d{4} \d\d \d\d \d\d([ -]+\d+){8}\s*")
 GHCN = re.compile(r"[A-Z]{2}[A-Z0-9]{9},\d{8},[A-Z0-9]{4},-?\d+(,[^,]*){3,4}")
@@ -206,11 +206,13 @@ def stations_above(text: Text, body: Sequence[str], work: Path) -> Layout | None
     width = len(rows[0])
     first = next((i for i, row in enumerate(rows) if STAMP.match(row[0])), 0)
     above = {row[0].rstrip(":").casefold(): row[1:] for row in rows[:first] if len(row) == width}
-    label = next((name for name in above if name in LABELS), None)
-    if min(width - 1, first, len(above)) < 2 or label != rows[0][0].rstrip(":").casefold():
+    label = rows[0][0].rstrip(":").casefold()
+    # A word that is not known needs one row more: of units, or of what is measured.
+    enough = 2 if label in LABELS else 3
+    if width < 3 or min(first, len(above)) < enough or label in TIME:
         return None
-    names = above.pop(label or "")
-    if not all(names) or len(set(names)) < len(names):
+    names = above.pop(label, [])
+    if not names or not all(names) or len(set(names)) < len(names):
         return None
     places: dict[str, dict[str, float]] = {}
     for word, cells in above.items():

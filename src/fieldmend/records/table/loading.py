@@ -216,14 +216,8 @@ def time_sql(plan: Plan) -> tuple[str, str, str]:
         _bare(cell) if stage.kinds[c] == "text" else f"CAST({cell} AS VARCHAR)"
         for c, cell in zip(roles.time, cells, strict=True)
     )
-    # Davis writes 12:30a and 1:05p.
-    if form.endswith("short"):
-        text = f"regexp_replace({text}, '(\\d)\\s*([ap])m?$', '\\1 \\2m', 'i')"
-    dated = "regexp_replace(tx, ' [0-9]+( UTC| GMT)?$', '')" if hourly else "tx"
-    if not hourly and any(clock.MIDNIGHT.search(cell) for cell in sampled):
-        ends = f"regexp_matches(tx, '{clock.MIDNIGHT.pattern}')"
-        dated = f"CASE WHEN {ends} THEN regexp_replace(tx, '([ T])24:', '\\100:') ELSE tx END"
-        hourly = f" + CASE WHEN {ends} THEN {clock.DAY} ELSE 0 END"
+    text, dated, more = _as_formats_have_it(text, form, sampled, hourly=bool(hourly))
+    hourly += more
     micros, stamp = clock.text_sql(form, dated, sampled, plan.meanings)
     micros += hourly
     offset = layout.offset if layout is not None else None
@@ -232,6 +226,23 @@ def time_sql(plan: Plan) -> tuple[str, str, str]:
     if offset is not None:
         return f"{micros} - {offset * 60_000_000}", str(clock.ZONED), text
     return micros, stamp, text
+
+
+def _as_formats_have_it(
+    text: str, form: str, sampled: Sequence[str], *, hourly: bool
+) -> tuple[str, str, str]:
+    """SQL for the stamp, for its part that a format reads, and for the µs to add to that."""
+    if any(clock.NOON.search(cell) for cell in sampled):  # Spanish: 3:45 p. m.
+        text = f"regexp_replace({text}, '{clock.NOON.pattern}', '\\1m')"
+    if form.endswith("short"):  # Davis writes 12:30a and 1:05p
+        text = f"regexp_replace({text}, '(\\d)\\s*([ap])m?$', '\\1 \\2m', 'i')"
+    if hourly:
+        return text, "regexp_replace(tx, ' [0-9]+( UTC| GMT)?$', '')", ""
+    if not any(clock.MIDNIGHT.search(cell) for cell in sampled):
+        return text, "tx", ""
+    ends = f"regexp_matches(tx, '{clock.MIDNIGHT.pattern}')"
+    dated = f"CASE WHEN {ends} THEN regexp_replace(tx, '([ T])24:', '\\100:') ELSE tx END"
+    return text, dated, f" + CASE WHEN {ends} THEN {clock.DAY} ELSE 0 END"
 
 
 def _hours_sql(stage: Stage, time: Sequence[int]) -> str:

@@ -6,12 +6,14 @@ from collections.abc import Sequence
 
 from fieldmend.errors import InputError
 from fieldmend.quantities.units import spelt
-from fieldmend.records.table.cells import column_kind
+from fieldmend.records.table.cells import cells_of, column_kind, no_reading
+from fieldmend.records.table.stamps import holds_stamps
 from fieldmend.records.vocabulary import MAX_COLUMNS, listing
 from fieldmend.text import shown
 
 UNIT_IN_NAME = re.compile(r"(.+?)\s*[\[(]([^\[\]()]*)[\])]()")
 SERIAL = re.compile(r"(.+[\])])\s*[\[(]\d{4,}[\])]")  # "Depth (ft) (445566)"
+DECLARED = re.compile(r"""units?\s*[=:]\s*["']?([^"']*)["']?""")  # temp[unit="celsius"]
 UNIT_INSIDE = re.compile(r"(.+?)\s*[\[(]([^\[\]()]*)[\])]\s+([^\[\]()]+)")
 
 
@@ -23,7 +25,7 @@ def clean(names: Sequence[str]) -> tuple[list[str], dict[str, str]]:
         found = UNIT_IN_NAME.fullmatch(name.strip()) or _inside(name.strip())
         bare = f"{found[1]} {found[3] or ''}".strip() if found else name.strip()
         if found and found[2].strip():
-            units[bare] = found[2].strip()
+            units[bare] = DECLARED.sub(r"\1", found[2].strip())
         out.append(bare)
     if len(set(out)) < len(out):  # "T [C]" beside "T [F]": the brackets tell them apart
         return [name.strip() for name in names], {}
@@ -37,12 +39,15 @@ def _inside(name: str) -> re.Match[str] | None:
 
 
 def without_empty(names: Sequence[str], sample: Sequence[Sequence[str | None]]) -> list[str]:
-    """The names, "-4" for a column that has none and holds no number: a mark behind every row."""
+    """The names, for a column without one: time, if it holds stamps; -4, if it holds no reading."""
     out = list(names)
     for i, name in enumerate(names):
         if not name.strip() and (i or len(names) > 2):
             cells = [row[i] for row in sample if i < len(row) and (row[i] or "").strip()]
-            if not cells or column_kind(cells) == "text":
+            stamps = "time" not in {n.casefold() for n in out} and holds_stamps(cells_of(i, sample))
+            if stamps:
+                out[i] = "time"
+            elif not cells or column_kind(cells) == "text" or no_reading(i, sample):
                 out[i] = f"-{i}"
     return out
 

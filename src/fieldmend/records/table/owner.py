@@ -17,7 +17,8 @@ from fieldmend.records.table import loading
 from fieldmend.records.table.cells import NUMBER_LIKE
 from fieldmend.records.table.parts import Count
 from fieldmend.records.table.roles import Roles, Wanted
-from fieldmend.records.table.timing import time_columns
+from fieldmend.records.table.stamps import holds_stamps
+from fieldmend.records.table.timing import is_clock, time_columns
 from fieldmend.records.vocabulary import (
     BOOKKEEPING,
     CALENDAR,
@@ -36,7 +37,7 @@ from fieldmend.text import escaped, shown, typed
 if TYPE_CHECKING:
     import duckdb
 
-WHOLE = re.compile(r"[+-]?\d{1,18}(\.0*)?")
+WHOLE = re.compile(r"[+-]?\d{1,18}(\.0?)?")  # 7.0 is an id of a frame; 7.00 is a reading
 LEVELS_OF = frozenset("depth pres pressure height level altitude z hauteur hoehe tiefe".split())
 LOOKED_AT = 2_000_000  # rows that decide
 CANDIDATES = 24
@@ -152,6 +153,8 @@ def _candidates(
         if not cells or (not all(whole) and sum(whole) * 2 > len(whole)):
             continue  # a column of numbers with fractions, or with some words in it
         if not all(whole) and all(_like_number(cell) for cell in cells):
+            continue
+        if holds_stamps(cells) or (cells and is_clock(cells)):
             continue
         out.append(Column(i, names[i], _hinted(names[i]), not all(whole)))
     out.sort(key=lambda column: (not column.hinted, column.doubtful, not column.text))
