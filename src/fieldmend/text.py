@@ -83,16 +83,21 @@ def measure(value: float | None, unit: str = "") -> str:
 
 
 def give_or_take(value: float, doubt: float, unit: str = "") -> str:
-    """A measured number and how sure it is: to the first digit of the doubt.
+    """A measured number and how sure it is: to the first digit of the doubt, to two if that is 1.
+
+    0.146 ± 0.106 is not 0.1 ± 0.1.
 
     Examples
     --------
     >>> give_or_take(0.2163, 0.00663, "°C"), give_or_take(12.3, 4.0), give_or_take(3.0, 0.0)
     ('0.216 ± 0.007 °C', '12 ± 4', '3')
+    >>> give_or_take(0.146, 0.106), give_or_take(47.2, 13.6), give_or_take(0.211, 0.0961)
+    ('0.15 ± 0.11', '47 ± 14', '0.21 ± 0.10')
     """
     if not (math.isfinite(value) and math.isfinite(doubt) and 1e-9 < doubt < 1e9):
         return measure(value, unit)
-    digits = max(0, -math.floor(math.log10(doubt)))
+    place = math.floor(math.log10(float(f"{doubt:.0e}")))  # 0.096 is 0.1
+    digits = max(0, -place + (doubt < 1.95 * 10.0**place))
     text = f"{value:,.{digits}f} ± {doubt:,.{digits}f}"
     return f"{text} {shown(unit)}" if unit else text
 
