@@ -75,7 +75,7 @@ def test_of_two_stamps_that_say_nothing_one_is_asked_for(tmp_path):
         lambda i, t: f"a,{t:%Y-%m-%d %H:%M},{t + HOUR:%Y-%m-%d %H:%M},{i}.5"
     )
     path = written(tmp_path, text)
-    with pytest.raises(fm.InputError, match=r"several columns hold a time.*--time 'seen'"):
+    with pytest.raises(fm.InputError, match=r"several columns hold a time.*--time seen"):
         fm.read(path)
     assert first(fm.read(path, time="noted")) == "2024-03-05T01:00"
 

@@ -6,6 +6,7 @@ Our own words are plain ASCII: a terminal may have nothing else.
 from __future__ import annotations
 
 import math
+import shlex
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime, timedelta
 
@@ -46,6 +47,17 @@ def escaped(text: object, longest: int | None = None) -> str:
     )
 
 
+def typed(*words: str) -> str:
+    """Words as they are typed in a shell, whole: what a message tells to type must work.
+
+    Examples
+    --------
+    >>> typed("--node", "Observation station")
+    "--node 'Observation station'"
+    """
+    return shlex.join(escaped(word) for word in words)
+
+
 def figure(value: float | None) -> str:
     """A measured number: three significant digits, all that stand before the point, or a dash.
 
@@ -71,16 +83,21 @@ def measure(value: float | None, unit: str = "") -> str:
 
 
 def give_or_take(value: float, doubt: float, unit: str = "") -> str:
-    """A measured number and how sure it is: to the first digit of the doubt.
+    """A measured number and how sure it is: to the first digit of the doubt, to two if that is 1.
+
+    0.146 ± 0.106 is not 0.1 ± 0.1.
 
     Examples
     --------
     >>> give_or_take(0.2163, 0.00663, "°C"), give_or_take(12.3, 4.0), give_or_take(3.0, 0.0)
     ('0.216 ± 0.007 °C', '12 ± 4', '3')
+    >>> give_or_take(0.146, 0.106), give_or_take(47.2, 13.6), give_or_take(0.211, 0.0961)
+    ('0.15 ± 0.11', '47 ± 14', '0.21 ± 0.10')
     """
     if not (math.isfinite(value) and math.isfinite(doubt) and 1e-9 < doubt < 1e9):
         return measure(value, unit)
-    digits = max(0, -math.floor(math.log10(doubt)))
+    place = math.floor(math.log10(float(f"{doubt:.0e}")))  # 0.096 is 0.1
+    digits = max(0, -place + (doubt < 1.95 * 10.0**place))
     text = f"{value:,.{digits}f} ± {doubt:,.{digits}f}"
     return f"{text} {shown(unit)}" if unit else text
 

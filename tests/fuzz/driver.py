@@ -23,12 +23,12 @@ import numpy as np
 from inputs import made
 
 import fieldmend as fm
-from fieldmend.records.sources import text
+from fieldmend.records.sources import encodings, text
 from fieldmend.records.sources.dialect import decide
 from fieldmend.records.sources.layouts import recognise
 from fieldmend.records.sources.stage import Stage
 from fieldmend.records.table import clock, loading, planning
-from fieldmend.records.table.columns import Wanted
+from fieldmend.records.table.roles import Wanted
 from fieldmend.records.vocabulary import KNOWN
 
 SECONDS = 1.0
@@ -37,11 +37,10 @@ SECONDS = 1.0
 def stages(seed, folder):
     name, data = made(seed)
     head = data[: text.HEAD]
-    encoding = text._encoding(head, name)
+    encoding = encodings.found(head, name)
     lines = text.lines_in(head, encoding, whole=True)
     found = text.Text(name, folder / "none", "", len(data), lines, encoding)
-    if b"#" in data or b"=" in data:  # InfluxDB's layouts are read from the file
-        found.path.write_bytes(data)
+    found.path.write_bytes(data)  # some layouts are written anew
     layout = recognise(found, folder)
     dialect = layout.dialect if layout else decide(lines, known=KNOWN, file=name)
     mark = " " if dialect.delimiter == "blanks" else dialect.delimiter

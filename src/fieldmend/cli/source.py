@@ -177,7 +177,8 @@ def source(  # noqa: PLR0913 - the options of the reader, keyword-only
     origin: Annotated[
         str | None,
         _option(
-            "Moment that times are counted from, with --time-unit: 2018-03-01. 1970 if not given.",
+            "Moment that times are counted from, with --time-unit: 2018-03-01; or excel, matlab, "
+            "julian, mjd. 1970 if not given.",
             metavar="MOMENT",
         ),
     ] = None,
@@ -252,6 +253,10 @@ def source(  # noqa: PLR0913 - the options of the reader, keyword-only
         bool,
         flag("--salvage", help="Keep what can be read of a damaged compressed file.", panel=PANEL),
     ] = False,
+    encoding: Annotated[
+        str | None,
+        _option("Encoding of text, where nothing tells it: gb18030, big5, ...", metavar="NAME"),
+    ] = None,
     locations: Annotated[
         str | None, _option("File of the nodes' positions.", metavar="FILE")
     ] = None,
@@ -293,6 +298,7 @@ def source(  # noqa: PLR0913 - the options of the reader, keyword-only
         "dates": dates and dates.value,
         "on_duplicate": on_duplicate and on_duplicate.value,
         "salvage": salvage,
+        "encoding": encoding,
         "locations": locations,
         "table": table,
         "query": query,
@@ -336,11 +342,12 @@ def _kinds(given: Sequence[str]) -> dict[str, str]:
 def _check_times(slot: str | None, tz: str | None, moments: Mapping[str, str | None]) -> None:
     from fieldmend.errors import InputError
     from fieldmend.records.gridding.slotting import microseconds
-    from fieldmend.records.table.parts import moment_of
+    from fieldmend.records.table.parts import ORIGINS, moment_of
 
     for option, moment in moments.items():
         try:
-            _ = moment and moment_of(moment, f"--{option}")
+            if moment and not (option == "origin" and moment in ORIGINS):
+                moment_of(moment, f"--{option}")
         except InputError as error:
             raise typer.BadParameter(str(error)) from error
 

@@ -8,6 +8,7 @@ import numpy as np
 
 from fieldmend.core.engine import blocks
 from fieldmend.export import cf
+from fieldmend.export.disk import Disk
 from fieldmend.export.table import PLACES, place_keys, place_values, unused
 from fieldmend.export.writing import PathLike, whole
 from fieldmend.flags import Flag
@@ -46,15 +47,19 @@ def write_netcdf(recovery: Result, path: PathLike, *, force: bool = False) -> No
     except ImportError as error:
         msg = "writing netCDF needs h5netcdf and h5py: pip install 'fieldmend[netcdf]'"
         raise ImportError(msg) from error
-    with whole(path, force=force) as part, h5netcdf.File(part, "w") as file:
-        _Writer(recovery, file).run()
+    with (
+        whole(path, force=force) as part,
+        Disk(part) as disk,
+        h5netcdf.File(disk, "w") as file,
+    ):
+        _Writer(recovery, file, disk).run()
 
 
 class _Writer:
     """One file as it is written."""
 
-    def __init__(self, recovery: Result, file: Any) -> None:
-        self.recovery, self.file = recovery, file
+    def __init__(self, recovery: Result, file: Any, disk: Disk) -> None:
+        self.recovery, self.file, self.disk = recovery, file, disk
         self.slots, self.nodes = recovery.grid.shape
         self.taken: set[str] = set()
         self.coordinates: list[str] = []
@@ -65,7 +70,8 @@ class _Writer:
         self._time()
         self._stations()
         for name, one in self.recovery.conditions.items():
-            self._condition(name, one)
+            if self.disk.error is None:
+                self._condition(name, one)
 
     def _attributes(self) -> dict[str, str]:
         names = ", ".join(self.recovery.conditions)

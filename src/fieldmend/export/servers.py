@@ -89,7 +89,8 @@ def opened(address: str) -> Iterator[Database]:
     if address.startswith("sqlite:"):
         path = Path(address.removeprefix("sqlite:///"))
         if not path.parent.is_dir():
-            raise OutputError(path, "there is no such folder", exit_code=2, hint="Make it first")
+            hint = f"Make it first; from the root it is sqlite:////{path}"
+            raise OutputError(path, "there is no such folder", exit_code=2, hint=hint)
         with _refused(sqlite3.Error, name), _closing(sqlite3.connect(path, timeout=WAIT)) as con:
             con.execute("BEGIN IMMEDIATE")
             yield _SQLite(con)

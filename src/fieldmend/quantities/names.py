@@ -146,6 +146,7 @@ INSIDE: tuple[tuple[str, str], ...] = (
     (r"(^|_)(id|ids|uid|uuid|nr|nummer|serial)$", "identifier"),
     (r"(^|_)(label|class|category|flag|qc|quality|code|status|typ|type|mode|error)$", "label"),
     (r"(^|_)(flags?|qc|qa|qf|qualifier|validity|verification)($|_)|^qn(_\d+)?$", "label"),
+    (r".(_attributes|_ind)$", "label"),
     (r"(^|_)is_|^(in|out)door$|_(ok|valid|alarm|on|off)$", "label"),
     (r"wind.*(dir|richt|aspect|deg$)|(dir|direcc?ion|richtung).*(wind|vent|viento|vento|gust|boe)|"
      r"windr(i|$)|vindretning|vane$", "wind direction"),

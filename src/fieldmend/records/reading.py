@@ -11,9 +11,9 @@ from fieldmend.records.sources.stage import Chosen, Stage
 from fieldmend.records.steps import Steps
 from fieldmend.records.table import duplicates, parts, zones
 from fieldmend.records.table.abbreviations import parted
-from fieldmend.records.table.columns import Wanted
 from fieldmend.records.table.dates import ORDERS
 from fieldmend.records.table.planning import words_for_missing
+from fieldmend.records.table.roles import Wanted
 from fieldmend.records.table.session import Session, is_small, raise_readable
 from fieldmend.text import shown
 
@@ -41,6 +41,7 @@ def read(  # noqa: PLR0913 - the options of the reader, keyword-only
     columns: Sequence[str] | None = None,
     time_unit: str | None = None,
     origin: str | None = None,
+    encoding: str | None = None,
     start: str | None = None,
     end: str | None = None,
 ) -> Records:
@@ -84,7 +85,9 @@ def read(  # noqa: PLR0913 - the options of the reader, keyword-only
     time_unit : {"us", "ms", "s", "min", "h", "d", "w"}, optional
         Of times that are numbers since `origin` (1970 if not given).
     origin : str, optional
-        Such as "2018-03-01".
+        Such as "2018-03-01"; or excel, matlab, julian or mjd, whose days have origins of their own.
+    encoding : str, optional
+        Of text, such as "cp932" or "gb18030"; UTF-8, UTF-16, Latin letters and Shift-JIS are found.
     start, end : str, optional
         Rows from `start` on and before `end` are used, such as "2024-01-31T12:00".
 
@@ -144,7 +147,9 @@ def read(  # noqa: PLR0913 - the options of the reader, keyword-only
     session = Session.open(small=is_small(source))
     found: list[Stage] = []
     try:
-        found = stages(source, Chosen(table, query, salvage, columns), session.con, session.work)
+        found = stages(
+            source, Chosen(table, query, salvage, columns, encoding), session.con, session.work
+        )
         records = job.run(session, found, locations)
     except BaseException as error:
         session.close()

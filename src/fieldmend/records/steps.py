@@ -24,11 +24,11 @@ from fieldmend.records.table import (
     zones,
 )
 from fieldmend.records.table.account import account
-from fieldmend.records.table.columns import Roles, Wanted
 from fieldmend.records.table.labels import label, units_of
 from fieldmend.records.table.ledger import Ledger
-from fieldmend.records.table.places import given_places, read_places, row_places
+from fieldmend.records.table.places import given_places, moving, read_places, row_places
 from fieldmend.records.table.planning import Missing, apart, plans_of, roles_of, unknown
+from fieldmend.records.table.roles import Roles, Wanted
 from fieldmend.records.table.session import Session
 from fieldmend.records.table.shapes import LONG, MATRIX, Crossed, Shape, merged
 from fieldmend.records.vocabulary import listing
@@ -123,6 +123,7 @@ class Steps:
         refusals.refuse_doubtful(ledger, self.tz, self.ambiguous)
         zones.refuse_several(con, ledger.where)
         self.notes += zones.check_zones(con, ledger.bases, self.tz, ledger.where)
+        zones.refuse_counts(con, plans[0].stage.name)
         zones.set_aside_outside(con, *self.edges)
         self.warnings += zones.set_clocks_aside(con) or strays.set_aside(con)
         read = sum(ledger.rows)
@@ -144,6 +145,7 @@ class Steps:
         _used(con, twice)
         stated = {n: p for plan in plans for n, p in plan.stage.places.items()}
         known = row_places(con, roles) | stated | places
+        self.warnings += moving(con, roles)
         self.warnings += refusals.refuse_empty(ledger, names, conditions, shape)
         cells, said = account(ledger, names, conditions, shape, twice=twice.rows > 0)
         self.warnings += said

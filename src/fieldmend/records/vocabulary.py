@@ -20,13 +20,17 @@ PLACE = {
     "alt": "elevation", "altitude": "elevation", "elevation": "elevation",
     "depth": "depth", "x": "x", "y": "y", "z": "z",
 }  # fmt: skip
+SPHERE = frozenset("latitude longitude".split())  # of PLACE, those that name nothing else
 VARIABLE = (
     "variable parameter condition metric _field field quantity observed_property phenomenon"
 ).split()
 VALUE = "value _value state reading result".split()
 UNIT = "unit units unit_of_measurement uom".split()
 # Counters and bookkeeping of loggers and exports: numbers, but no physical condition.
-BOOKKEEPING = frozenset("epoch record index row table seq sequence rowid id".split())
+BOOKKEEPING = frozenset(
+    "epoch record index row table seq sequence rowid id msgid _msgid message_id messageid ms "
+    "millisecond milliseconds".split()
+)
 # Row numbers, if they count; NO may be a gas.
 ROW_NUMBERS = frozenset(["no", "nr", "num", "#", "n", "unnamed: 0", "lfd", "line", "no."])
 CONDITIONS = frozenset(
@@ -34,14 +38,16 @@ CONDITIONS = frozenset(
     "wspd wdir wvht pres atmp wtmp dewp wind rain precipitation snow radiation salinity ph "
     "turbidity oxygen noise moisture soil_moisture airtemp air_temperature water_temperature "
     "conductivity current power energy hum press pm1 pm2 no2 o3 so2 co voc tvoc uv dew "
-    "dewpoint gust airtc battv ptemp visibility irradiance".split()
+    "dewpoint gust airtc battv ptemp visibility irradiance level pm2.5 pm1.0 pm10.0 nox nh3 "
+    "ozone benzene toluene xylene ch4".split()
 )
 # Parts of names that speak for a node, where the column behaves like one.
 NODE_HINTS = frozenset(
     "id node nodes sensor sensors mote site location loc place room station sta device dev logger "
     "probe serial sn stn mac address addr name plot tree well buoy point unitid tag channel nodeid "
     "moteid stationid sensorid deviceid siteid numersta numer eui imei wmo icao usaf thing asset "
-    "machine gauge mast tower ort standort messstelle knoten geraet estacion capteur".split()
+    "machine gauge mast tower ort standort messstelle knoten geraet estacion capteur staid souid "
+    "wban wbanno topic".split()
 )
 # Parts of names that speak against it: kinds, states, remarks.
 NO_NODE = frozenset(
@@ -49,12 +55,18 @@ NO_NODE = frozenset(
     "remark note mode version firmware date time".split()
 )
 # Words in names of columns that judge the column beside them.
-FLAGS = frozenset("flag flags qc qa qf quality qualifier flagged validity qcode".split())
+FLAGS = frozenset(
+    "flag flags qc qa qf quality qualifier flagged validity qcode attributes status ind indicator "
+    "qualité qualitaet qualität kvalitet calidad kwaliteit".split()
+)
 CALENDAR = frozenset(
     "year month day hour minute second week weekday dayofyear doy dow julian yday jday yr mo dy hr "
     "mn min sec quarter season".split()
 )
-DAY_OF_YEAR = frozenset("doy jday jul julian julian_day yday dayofyear day_of_year".split())
+DAY_OF_YEAR = frozenset(
+    "doy jday jul julian julian_day yday dayofyear day_of_year decimaldate decimal_date "
+    "decimalyear decimal_year decyear decimalday decimal_day".split()
+)
 KNOWN = frozenset([*NODE, *TIME, *PLACE, *VARIABLE, *VALUE, *UNIT])
 MISSING = frozenset(["", "nan", "na", "n/a", "null", "none", "-", "unavailable", "unknown", "mm"])
 MAX_COLUMNS = 2000

@@ -65,6 +65,7 @@ class Reading(TypedDict, total=False):
     columns: Sequence[str] | None
     time_unit: str | None
     origin: str | None
+    encoding: str | None
     start: str | None
     end: str | None
 

@@ -120,7 +120,7 @@ def cards(summary: Summary) -> list[dict[str, str]]:
         {
             "name": "lost and recovered" if totals["recovered"] == totals["lost"] else "lost",
             "value": count(totals["lost"]),
-            "note": f"{percent(totals['lost'] / places)} of what sensors in service measured",
+            "note": f"{percent(totals['lost'] / places)} of what sensors in service had to send",
         },
         {
             "name": "suspect",
@@ -130,10 +130,8 @@ def cards(summary: Summary) -> list[dict[str, str]]:
     ]
     without = totals["not_in_service"] + totals["never_fitted"]
     if without:
-        note = (
-            f"{count(totals['not_in_service'])} not in service, "
-            f"{count(totals['never_fitted'])} never fitted"
-        )
+        why = {"not in service": totals["not_in_service"], "never fitted": totals["never_fitted"]}
+        note = ", ".join(f"{count(number)} {words}" for words, number in why.items() if number)
         out.append({"name": "without a sensor", "value": count(without), "note": note})
     if totals["fail"]:
         note = "beyond the limits that were set"

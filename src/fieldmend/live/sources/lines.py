@@ -12,7 +12,7 @@ from fieldmend.live.formats import Message, read
 from fieldmend.live.intake import LARGEST
 from fieldmend.live.messages import Read, Refused, moment, named
 from fieldmend.live.sources.feed import Feed, Stopped
-from fieldmend.records.table.columns import clean
+from fieldmend.records.table.naming import clean
 from fieldmend.records.vocabulary import BOOKKEEPING, MISSING, NODE, PLACE, TIME, VALUE, VARIABLE
 from fieldmend.text import shown
 

@@ -12,6 +12,7 @@ from fieldmend.errors import InputError
 from fieldmend.records.sources import heads
 from fieldmend.records.sources.cutting import BLANKS, NUMBER, STAMP, split
 from fieldmend.records.vocabulary import NODE, TIME
+from fieldmend.text import counted
 
 DELIMITERS = (",", ";", "\t", "|", " ", BLANKS)
 WORDS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "bar", " ": "blank", BLANKS: "blanks"}
@@ -41,7 +42,7 @@ class Dialect:
     def words(self) -> str:
         """The dialect as the summary says it."""
         mark = ", decimal comma" if self.decimal == "," else ""
-        over = f", {self.above} lines above the header passed over" if self.above else ""
+        over = f", {counted(self.above, 'line')} above the header passed over" if self.above else ""
         return f"{WORDS[self.delimiter]}-separated{mark}, {len(self.header)} columns{over}"
 
 
@@ -98,16 +99,24 @@ def _start(body: list[tuple[int, str]], known: frozenset[str]) -> tuple[int, str
     lines = [line for _, line in named]
     delimiter = max(DELIMITERS, key=lambda d: _score(d, lines, known))
     marks: tuple[str, ...] = DELIMITERS[:4]
-    if named_in(lines[0], delimiter, OWN):
+    agreed = _agreement(delimiter, lines)
+    if named_in(lines[0], delimiter, OWN) and (delimiter in marks or agreed >= FITTING):
         return start, delimiter
-    if _agreement(delimiter, lines) >= FITTING:
+    if agreed >= FITTING:
         if delimiter in marks or named_in(lines[0], delimiter, known):
             return start, delimiter
-        marks = (";", "\t", "|")  # blanks inside stamps agree too; a comma may be decimal
+        # Blanks inside stamps agree too. A comma may be decimal, but not if it parts into more.
+        marks = (";", "\t", "|", *([","] if _wider(",", delimiter, lines) else []))
     whole = [line for _, line in body]
     found = [(at, mark) for mark in marks if (at := _block(whole, mark)) is not None]
     # The widest block of lines that agree; titles above it are passed over.
     return max(found, key=lambda one: len(split(whole[one[0]], one[1])), default=(start, delimiter))
+
+
+def _wider(mark: str, other: str, lines: list[str]) -> bool:
+    """Whether most lines have more cells by one delimiter than by another."""
+    more = [len(split(line, mark)) > len(split(line, other)) for line in lines]
+    return sum(more) * 2 > len(more)
 
 
 def _block(lines: list[str], delimiter: str) -> int | None:
@@ -133,7 +142,8 @@ def _commented(
     """The names in the last comment above the records, as KNMI writes them; None if it has none."""
     if delimiter in (" ", BLANKS):
         return None  # any sentence has blanks
-    above = [line for i, line in numbered if i < first and line.lstrip().startswith("#")]
+    above = [line for i, line in numbered if i < first and line.lstrip().startswith("#")
+             and line.strip("# ")]  # fmt: skip
     cells = [cell.strip() for cell in split(above[-1].lstrip("# "), delimiter)] if above else []
     sound = len(cells) == width and all(cells) and not any(map(NUMBER.fullmatch, cells))
     return tuple(cells) if sound else None
@@ -224,7 +234,9 @@ def decimal_mark(rows: Sequence[Sequence[str]], delimiter: str) -> str:
 def _score(delimiter: str, lines: list[str], known: frozenset[str]) -> tuple[float, ...]:
     widths = [len(split(line, delimiter)) for line in lines]
     named = named_in(lines[0], delimiter, known)
-    if widths[0] < 2:
+    # Blanks within quotes part nothing: "2024-01-31 12:00","8.1".
+    quoted = delimiter == BLANKS and any(line.count('","') for line in lines[:5])
+    if widths[0] < 2 or quoted:
         return (0.0, 0.0, 0.0, 0.0)
     agree = Counter(widths)[widths[0]] / len(widths)
     # Names that are known weigh most, if some lines have the header's width; then how many have;
@@ -247,6 +259,12 @@ def _with_index(header: tuple[str, ...], rows: Sequence[Sequence[str]]) -> tuple
 
     It is the time where its cells are stamps, else it numbers the rows.
     """
+    widths = Counter(len(row) for row in rows if any(row))
+    if len(header) > 1 and widths and widths.most_common(1)[0][0] == len(header) + 1:
+        wide = [row for row in rows if len(row) == len(header) + 1]
+        numbers = [row[0].strip() for row in wide]
+        if all(header) and all(map(str.isdigit, numbers)) and len(set(numbers)) == len(numbers):
+            return ("-0", *header)  # R's names of rows stand without a name
     if len(header) < 2 or header[0] or not all(header[1:]):
         return header
     cells = [row[0].strip() for row in rows if len(row) == len(header) and row[0].strip()]

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from fieldmend.quantities import units
 from fieldmend.records.sources.cutting import NUMBER, STAMP, split
-from fieldmend.records.vocabulary import FLAGS
+from fieldmend.records.vocabulary import FLAGS, TIME
 
 ROWS = 4  # that a header may have
 FORMAT = re.compile(r"\d+[sdn]")  # USGS: 15s is a text of 15 letters, 20d a date
@@ -37,6 +37,13 @@ def stacked(body: Sequence[tuple[int, str]], at: int, delimiter: str) -> Head:
     cells = [_cells(line, delimiter) for _, line in body[: at + 1 + ROWS]]
     header = cells[at]
     below = [at]
+    named = _index_row(cells, at)
+    if named:  # data frames: names over names, and the index has a row of its own
+        rows = cells[at:named]
+        index = cells[named][0]
+        names = (index, *_joined([row[1:] for row in rows]))
+        if _distinct(names):
+            return Head(names, len(rows) + 1, 0, named - at)
     while below[-1] + 1 < len(cells) and _is_text(cells[below[-1] + 1], len(header)):
         below.append(below[-1] + 1)
     last = cells[below[-1]]
@@ -44,8 +51,8 @@ def stacked(body: Sequence[tuple[int, str]], at: int, delimiter: str) -> Head:
     rows = [header]
     under = 0
     if len(below) > 1 and (_is_units(last) or all(map(FORMAT.fullmatch, filter(None, last)))):
-        found = tuple((name, unit) for name, unit in zip(header, last, strict=True)
-                      if units.spelt(unit)[0])  # fmt: skip
+        found = tuple((name, unit.strip("[]()")) for name, unit in zip(header, last, strict=True)
+                      if units.spelt(unit.strip("[]()"))[0])  # fmt: skip
         under = below[-1] - at
         below = below[:-1]
     if _distinct(header):
@@ -62,6 +69,20 @@ def stacked(body: Sequence[tuple[int, str]], at: int, delimiter: str) -> Head:
     return Head(names, len(rows), at - over, under or below[-1] - at, found)
 
 
+def _index_row(cells: Sequence[Sequence[str]], at: int) -> int:
+    """The row that has a name for the first column only, under others; 0 if there is none."""
+    width = len(cells[at])
+    for i in range(at + 1, min(at + ROWS, len(cells))):
+        row = cells[i]
+        if len(row) != width:
+            return 0
+        if row[0].casefold() in TIME and not any(row[1:]):
+            return i
+        if not _is_text(row, width):
+            return 0
+    return 0
+
+
 def _cells(line: str, delimiter: str) -> tuple[str, ...]:
     return tuple(cell.strip().lstrip("\ufeff") for cell in split(line, delimiter))
 
@@ -76,6 +97,8 @@ def _is_text(cells: Sequence[str], width: int) -> bool:
 
 def _is_units(cells: Sequence[str]) -> bool:
     there = [cell for cell in cells if cell and not PATTERN.fullmatch(cell)]
+    if there and all(re.fullmatch(r"[\[(].*[\])]", cell) for cell in there):
+        return True  # EddyPro: [yyyy-mm-dd], [kg+1m-1s-2]
     known = sum(bool(units.spelt(cell)[0]) for cell in there)
     return known * 2 > len(there) > 0
 
@@ -110,4 +133,19 @@ def flags_named(header: Sequence[str]) -> tuple[str, ...]:
         judges = i > 0 and counts[name.casefold()] > 1 and name.casefold() in FLAGS
         bare = re.sub(r"\s*[\[(][^\[\]()]*[\])]$", "", out[-1]) if judges else ""
         out.append(f"{bare} {name}" if judges else name)
-    return tuple(out)
+    return tuple(out) if _distinct(out) else _owned(header, counts)
+
+
+def _owned(header: Sequence[str], counts: Counter[str]) -> tuple[str, ...]:
+    """Names that repeat, each called after the last one that does not: Level, Grade, Flow, Grade.
+
+    As they were, if that does not tell them apart.
+    """
+    out: list[str] = []
+    owner = ""
+    for name in header:
+        alone = counts[name.casefold()] == 1
+        owner = name if alone else owner
+        bare = re.sub(r"\s*[\[(][^\[\]()]*[\])]$", "", owner)
+        out.append(name if alone or not name else f"{bare} {name}")
+    return tuple(out) if _distinct(out) else tuple(header)

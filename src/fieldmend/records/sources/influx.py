@@ -22,7 +22,7 @@ def annotated(text: Text, body: Sequence[str], work: Path) -> Layout | None:
     out = work / f"influx-{len(list(work.iterdir()))}"
     _flatten_influx(text, header, out)
     text.path, text.encoding, text.rewrite, text.quotes = out, "utf-8", False, True
-    return Layout("InfluxDB annotated CSV", Dialect(",", ("", *header), 1), line_column=True)
+    return Layout("InfluxDB annotated CSV", Dialect(",", ("-0", *header), 1), line_column=True)
 
 
 def _influx_rows(text: Text) -> "list[tuple[int, list[str]]]":

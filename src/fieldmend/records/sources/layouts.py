@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
-from fieldmend.records.sources import influx, loggers, services
+from fieldmend.records.sources import influx, loggers, logs, series, services, spreadsheets
 from fieldmend.records.sources.cutting import BLANKS, split
 from fieldmend.records.sources.dialect import Dialect, decimal_mark
 from fieldmend.records.sources.layout import Layout
@@ -115,11 +115,20 @@ LAYOUTS = (
     ("DWD", services.dwd),
     ("IEM ASOS", services.asos),
     ("ISD-Lite", services.isd_lite),
+    ("US CRN", services.crn),
     ("EPA AQS", services.aqs),
     ("BADC-CSV", services.badc),
     ("GHCN-Daily", services.ghcn),
     ("GHCN-Daily months", services.ghcn_months),
     ("stations above", services.stations_above),
+    ("seismic ASCII", series.seismic),
+    ("ZRXP", series.zrxp),
+    ("Siemens trends", series.siemens),
+    ("Prometheus text", logs.prometheus),
+    ("MQTT messages", logs.mqtt),
     ("InfluxDB line protocol", influx.line_protocol),
+    ("times across", spreadsheets.stamps_across),
+    ("hours across", spreadsheets.hours_across),
+    ("cells merged", spreadsheets.merged_cells),
 )
 """What a layout is called, and the rule that knows it. The first that does has it."""

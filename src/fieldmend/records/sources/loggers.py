@@ -66,7 +66,7 @@ def davis(text: Text, body: Sequence[str], work: Path) -> Layout | None:
     """Davis WeatherLink: two lines of names over Date and Time; or "Date & Time", "Temp - °C"."""
     for i, line in enumerate(body[:8]):
         cells = [cell.strip().strip('"') for cell in split(line, "\t" if "\t" in line else ",")]
-        if cells[:2] == ["Date", "Time"] and "\t" in line and i:
+        if cells[:2] == ["Date", "Time"] and "\t" in line and i and "\t" in body[i - 1]:
             above = [cell.strip() for cell in body[i - 1].split("\t")]
             above += [""] * (len(cells) - len(above))
             names = [" ".join(filter(None, pair)) for pair in zip(above, cells, strict=False)]

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 from fieldmend.errors import InputError
 from fieldmend.records.sources import text
+from fieldmend.records.sources.cutting import NUMBER
+from fieldmend.records.sources.dialect import COMMA_NUMBER
 from fieldmend.records.sources.stage import SAMPLED, Stage, literal
 from fieldmend.records.sources.text import Text
 
@@ -45,7 +47,14 @@ def stage(
         )
     names = _in_order(names, found.head)
     pointers = {f"k{i}": "/" + n.replace("~", "~0").replace("/", "~1") for i, n in enumerate(names)}
-    cells = ", ".join(f"json_extract_string(line, $k{i}) AS c{i}" for i in range(len(names)))
+    sample = _json_sample(found.head, names)
+    commas = [i for i in range(len(names)) if _has_commas([row[i] for row in sample])]
+    cells = ", ".join(f"{_cell(i, comma=i in commas)} AS c{i}" for i in range(len(names)))
+    if commas:
+        words += ", decimal comma"
+        for row in sample:
+            for i in commas:
+                row[i] = _with_point(row[i])
     bad = "CASE WHEN coalesce(json_type(line) <> 'OBJECT', true) THEN left(raw, 64) END AS broken"
     stage = Stage(
         found.name,
@@ -58,8 +67,28 @@ def stage(
         text=found,
         warnings=found.warnings,
     )
-    stage.sample = _json_sample(found.head, names)
+    stage.sample = sample
     return stage
+
+
+def _has_commas(cells: Sequence[str | None]) -> bool:
+    """Whether a column's texts are numbers with a decimal comma: "7,4"; JSON's own have points."""
+    there = [cell for cell in cells if cell]
+    commas = sum(bool(COMMA_NUMBER.fullmatch(cell)) for cell in there)
+    points = sum("." in cell and bool(NUMBER.fullmatch(cell)) for cell in there)
+    return commas * 2 > len(there) and not points
+
+
+def _with_point(cell: str | None) -> str | None:
+    return cell.replace(",", ".") if cell and COMMA_NUMBER.fullmatch(cell) else cell
+
+
+def _cell(i: int, *, comma: bool) -> str:
+    cell = f"json_extract_string(line, $k{i})"
+    if not comma:
+        return cell
+    number = f"regexp_full_match({cell}, '{COMMA_NUMBER.pattern}')"
+    return f"CASE WHEN {number} THEN replace({cell}, ',', '.') ELSE {cell} END"
 
 
 def _in_order(names: list[str], head: Sequence[str]) -> list[str]:

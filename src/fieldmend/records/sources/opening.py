@@ -117,7 +117,7 @@ def _text(  # noqa: PLR0917 - one call, what it needs
     unpacked, warnings = text.unpack(path, name, work, salvage=chosen.salvage)
     if unpacked.stat().st_size == 0:
         raise InputError("no records in it: the file is empty", file=name)
-    found = text.survey(unpacked, name, sha)
+    found = text.survey(unpacked, name, sha, chosen.encoding)
     found.warnings += warnings
     if not any(line.strip("\ufeff \t") for line in found.head):
         raise InputError("no records in it: blank lines only", file=name)

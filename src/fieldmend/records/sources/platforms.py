@@ -12,9 +12,16 @@ from typing import Any
 
 from fieldmend.errors import InputError
 from fieldmend.records.sources.text import Text
+from fieldmend.records.vocabulary import BOOKKEEPING, NODE, PLACE, TIME
 
 LARGEST = 1 << 28  # bytes of one document; more is handed in line by line
 DEEP = 6  # levels that are flattened
+# Objects that only wrap what they hold: body.temperature is temperature.
+ENVELOPES = frozenset(
+    "body payload data fields values value properties object measurements readings state reported "
+    "decoded decoded_payload payload_fields message attributes telemetry".split()
+)
+RADIO = frozenset("port counter fport fcnt f_port f_cnt qos retain version ttl".split())
 Row = dict[str, Any]
 
 
@@ -238,6 +245,128 @@ def _weatherlink(found: Any) -> Iterator[Row]:
             }
 
 
+def _openaq(found: Any) -> Iterator[Row]:
+    """OpenAQ v3: measurements or hours of sensors; the time is where a period begins."""
+    for one in found["results"]:
+        period = at(one, "period") or {}
+        place = at(one, "coordinates") or {}
+        node = at(one, "sensorsId") or at(one, "sensorId") or at(one, "locationsId")
+        yield {
+            **({"node": str(node)} if node is not None else {}),
+            "time": at(period, "datetimeFrom", "utc") or at(one, "datetime", "utc"),
+            "variable": at(one, "parameter", "name") or "value",
+            "value": at(one, "value"),
+            "unit": at(one, "parameter", "units") or "",
+            **(
+                {"lat": place["latitude"], "lon": place["longitude"]} if "latitude" in place else {}
+            ),
+        }
+
+
+def _frost(found: Any) -> Iterator[Row]:
+    """MET Norway's Frost: a station's time with its observations."""
+    for one in found["data"]:
+        for seen in at(one, "observations") or []:
+            level = at(seen, "level", "value")
+            name = str(at(seen, "elementId"))
+            yield {
+                "node": str(at(one, "sourceId") or "").removesuffix(":0"),
+                "time": at(one, "referenceTime"),
+                "variable": name if level in (None, 2) else f"{name} {level}",
+                "value": at(seen, "value"),
+                "unit": at(seen, "unit") or "",
+            }
+
+
+def _is_nested(message: Any) -> bool:
+    """Whether all numbers but times and ids lie deeper."""
+    if not isinstance(message, Mapping):
+        return False
+    over = {*TIME, *NODE, *PLACE, *BOOKKEEPING, *RADIO}
+    above = [key for key, v in message.items()
+             if isinstance(v, int | float) and not isinstance(v, bool)
+             and str(key).casefold() not in over]  # fmt: skip
+    deeper = [v for v in message.values() if isinstance(v, Mapping)]
+    return not above and any(numbers(v) for v in deeper)
+
+
+def _nested(message: Any) -> Iterator[Row]:
+    """Any message whose readings lie in an object within: names joined by points."""
+    yield dict(_leaves(message, (), 0))
+
+
+def _leaves(message: Any, path: tuple[str, ...], depth: int) -> Iterator[tuple[str, Any]]:
+    for key, value in message.items():
+        here = (*path, str(key))
+        if isinstance(value, Mapping):
+            if depth < DEEP:
+                yield from _leaves(value, here, depth + 1)
+        elif not isinstance(value, list):
+            kept = [part for part in path if part.casefold() not in ENVELOPES]
+            yield ".".join([*kept, here[-1]]), value
+
+
+def _senml(found: Any) -> Iterator[Row]:
+    """SenML (RFC 8428): base names and times hold until the next ones."""
+    base: Row = {}
+    for one in found:
+        if not isinstance(one, Mapping):
+            yield {}
+            continue
+        base |= {key: one[key] for key in ("bn", "bt", "bu", "bv") if key in one}
+        if "n" not in one and "v" not in one:
+            continue
+        name = str(base.get("bn", "")) + str(one.get("n", ""))
+        node, _, kind = name.rpartition("/") if "/" in name else name.rpartition(":")
+        numeric = [x for x in (base.get("bt", 0), one.get("t", 0)) if isinstance(x, int | float)]
+        value, ground = one.get("v"), base.get("bv", 0)
+        both = isinstance(value, int | float) and isinstance(ground, int | float)
+        yield {
+            "node": node or "node",
+            "time": sum(numeric),
+            "variable": kind or "value",
+            "value": value + ground if both else value,
+            "unit": one.get("u") or base.get("bu") or "",
+        }
+
+
+def _geojson(found: Any) -> Iterator[Row]:
+    """Points with what was measured at them."""
+    for one in found["features"]:
+        place = at(one, "geometry", "coordinates")
+        point = (
+            isinstance(place, list) and len(place) > 1 and at(one, "geometry", "type") == "Point"
+        )
+        held = at(one, "properties")
+        yield {
+            **(dict(_leaves(held, (), 0)) if isinstance(held, Mapping) else {}),
+            **({"lon": place[0], "lat": place[1]} if point else {}),
+        }
+
+
+def _columns(found: Any) -> Mapping[str, list[Any]]:
+    """The one object of lists that are equally long, one of them the time; or an empty one."""
+    there = [found, *found.values()] if isinstance(found, Mapping) else []
+    for one in there:
+        if not isinstance(one, Mapping) or len(one) < 2:
+            continue
+        lists = [v for v in one.values() if isinstance(v, list)]
+        named = {str(key).casefold() for key in one} & {*TIME}
+        if named and len(lists) == len(one) and len({len(v) for v in lists}) == 1:
+            return one
+    return {}
+
+
+def _by_column(found: Any) -> Iterator[Row]:
+    """Lists side by side, as Open-Meteo has them."""
+    columns = _columns(found)
+    place = [found.get(key) for key in ("latitude", "longitude")]
+    known = all(isinstance(cell, int | float) for cell in place)
+    about = {"node": f"{place[0]} {place[1]}", "lat": place[0], "lon": place[1]} if known else {}
+    for cells in zip(*columns.values(), strict=True):
+        yield {**dict(zip(map(str, columns), cells, strict=True)), **about}
+
+
 def _is_history(found: Any) -> bool:
     return isinstance(at(found, 0, 0), Mapping) and "state" in found[0][0]
 
@@ -284,4 +413,16 @@ PLATFORMS = (
         at(m, "data", "result"), list), _prometheus),
     Platform("WeatherLink v2", lambda m: isinstance(at(m, "sensors", 0, "data"), list),
              _weatherlink),
+    Platform("OpenAQ v3", lambda m: isinstance(at(m, "results", 0, "parameter"), Mapping)
+             and isinstance(at(m, "meta"), Mapping), _openaq),
+    Platform("Frost", lambda m: isinstance(at(m, "data", 0, "observations"), list), _frost),
+    Platform("SenML", lambda m: isinstance(at(m, 0), Mapping) and {"v", "n"} <= m[0].keys()
+             and bool({"bn", "bt", "u", "t"} & m[0].keys()), _senml),
+    Platform("GeoJSON", lambda m: at(m, "type") == "FeatureCollection" and isinstance(
+        at(m, "features"), list), _geojson),
+    Platform("JSON by column", lambda m: bool(_columns(m)), _by_column),
+    Platform("nested JSON", _is_nested, _nested),
+    Platform("nested JSON", lambda m: isinstance(m, list) and _is_nested(at(m, 0)),
+             lambda m: (row for one in m for row in ([{}] if not isinstance(one, Mapping)
+                                                     else _nested(one)))),
 )  # fmt: skip

@@ -33,9 +33,17 @@ def stage(found: Text, dialect: Dialect, layout: Layout | None, work: Path) -> S
     lines = text.head_lines(found.path, "utf-8")[dialect.skip :]
     mark = " " if dialect.delimiter == BLANKS else dialect.delimiter
     rows = [text.split(line, mark) for line in lines[:SAMPLED] if line.strip()]
-    out.sample = [list(row) for row in rows if len(row) == len(names)]
-    title = f"{layout.name}: " if layout else ""
-    out.words = title + ", ".join([dialect.words, *found.words])
+    # One empty cell too many is a delimiter that ends every line; DuckDB passes over it too.
+    out.sample = [
+        list(row[: len(names)])
+        for row in rows
+        if len(row) == len(names) or (len(row) == len(names) + 1 and not row[-1].strip())
+    ]
+    said = [dialect.words, *found.words]
+    if layout is not None:  # one that was written anew was not separated by commas
+        said = found.words if layout.line_column else said
+        said = [": ".join(filter(None, [layout.name, ", ".join(said)]))]
+    out.words = ", ".join(said)
     return out
 
 

@@ -1,20 +1,27 @@
 """Layouts of public services: DWD, IEM, NOAA, EPA, BADC, and matrices under their stations."""
 
-import csv
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from fieldmend.quantities.units import spelt
 from fieldmend.records.sources.cutting import BLANKS, NUMBER, STAMP, split
 from fieldmend.records.sources.dialect import Dialect, decimal_mark
-from fieldmend.records.sources.layout import Layout, stem
+from fieldmend.records.sources.layout import Layout, lines_of, rewritten, stem
 from fieldmend.records.sources.text import Text
-from fieldmend.records.vocabulary import PLACE
+from fieldmend.records.vocabulary import PLACE, TIME
 
 ISD_LITE = re.compile(r"\d{4} \d\d \d\d \d\d([ -]+\d+){8}\s*")
 GHCN = re.compile(r"[A-Z]{2}[A-Z0-9]{9},\d{8},[A-Z0-9]{4},-?\d+(,[^,]*){3,4}")
 DLY = re.compile(r"[A-Z]{2}[A-Z0-9]{9}\d{6}[A-Z0-9]{4}([ \d-]{5}...){1,31}")
+CRN = re.compile(r"\d{5} \d{8} \d{4} \d{8} \d{4} ")
+_SUN = "SOLARAD SOLARAD_FLAG SOLARAD_MAX SOLARAD_MAX_FLAG SOLARAD_MIN SOLARAD_MIN_FLAG"
+CRN_COLUMNS = (
+    "WBANNO UTC_DATE UTC_TIME LST_DATE LST_TIME CRX_VN LONGITUDE LATITUDE T_CALC T_HR_AVG T_MAX "
+    f"T_MIN P_CALC {_SUN} SUR_TEMP_TYPE {_SUN.replace('SOLARAD', 'SUR_TEMP')} RH_HR_AVG "
+    "RH_HR_AVG_FLAG SOIL_MOISTURE_5 SOIL_MOISTURE_10 SOIL_MOISTURE_20 SOIL_MOISTURE_50 "
+    "SOIL_MOISTURE_100 SOIL_TEMP_5 SOIL_TEMP_10 SOIL_TEMP_20 SOIL_TEMP_50 SOIL_TEMP_100"
+).split()
 ABOVE = 12  # lines of a matrix that may stand above its first stamp
 LABELS = frozenset("station stations name names site sites id code node nodes logger".split())
 
@@ -71,6 +78,27 @@ def isd_lite(text: Text, body: Sequence[str], work: Path) -> Layout | None:
         missing=dict.fromkeys(units, (-9999.0,)),
         time=time,
         utc=True,
+    )
+
+
+def crn(text: Text, body: Sequence[str], work: Path) -> Layout | None:
+    """NOAA's Climate Reference Network, hourly: 38 columns without a header, UTC beside local."""
+    if not all(CRN.match(line) and len(line.split()) == len(CRN_COLUMNS) for line in body[:3]):
+        return None
+    readings = [n for n in CRN_COLUMNS[8:] if not n.endswith(("FLAG", "TYPE"))]
+    over = {"LST_DATE", "LST_TIME", "CRX_VN", "SUR_TEMP_TYPE"}
+    header = tuple(f"-{n}" if n in over or n.endswith("FLAG") else n for n in CRN_COLUMNS)
+    return Layout(
+        "US CRN",
+        Dialect(BLANKS, header, 0),
+        {n: "°C" for n in readings if n.startswith(("T_", "SUR_TEMP", "SOIL_TEMP"))}
+        | {"P_CALC": "mm", "RH_HR_AVG": "%"}
+        | {n: "W/m²" for n in readings if n.startswith("SOLARAD")},
+        missing=dict.fromkeys(readings, (-9999.0, -99.0)),
+        time=("UTC_DATE", "UTC_TIME"),
+        time_kind="compact and time",
+        offset=0,
+        node_column="WBANNO",
     )
 
 
@@ -153,30 +181,22 @@ def ghcn_months(text: Text, body: Sequence[str], work: Path) -> Layout | None:
     """GHCN-Daily .dly: a month in a line, five letters a day and three flags; -9999 is missing."""
     if not all(DLY.fullmatch(line) for line in body[:3]):
         return None
-    out = work / f"dly-{len(list(work.iterdir()))}"
-    with (
-        text.path.open("r", encoding=text.encoding, errors="replace") as file,
-        out.open("w", encoding="utf-8", errors="surrogateescape", newline="") as target,
-    ):
-        writer = csv.writer(target, lineterminator="\n")
-        writer.writerow(["line", "node", "date", "variable", "value"])
-        for number, line in enumerate(file, 1):
-            month = line.rstrip("\r\n")
-            if not DLY.fullmatch(month):
-                if month.strip():
-                    writer.writerow([number, month])  # too few cells: set aside
-                continue
-            node, stamp, element = month[:11], month[11:17], month[17:21]
-            for day, at in enumerate(range(21, len(month) - 7, 8), 1):
-                value = month[at : at + 5].strip()
-                if value != "-9999":  # days that the month does not have are written so too
-                    writer.writerow([number, node, f"{stamp}{day:02d}", element, value])
-    text.path, text.encoding, text.rewrite, text.quotes = out, "utf-8", False, False
-    header = ("", "node", "date", "variable", "value")
+    dialect = rewritten(text, work, ("node", "date", "variable", "value"), _days(text))
     return Layout(
-        "GHCN-Daily months", Dialect(",", header, 1), time=("date",), time_kind="compact",
-        line_column=True,
-    )  # fmt: skip
+        "GHCN-Daily months", dialect, time=("date",), time_kind="compact", line_column=True
+    )
+
+
+def _days(text: Text) -> Iterator[tuple[int, Sequence[object]]]:
+    for number, month in lines_of(text):
+        if not DLY.fullmatch(month):
+            yield number, [month]  # too few cells: set aside
+            continue
+        node, stamp, element = month[:11], month[11:17], month[17:21]
+        for day, at in enumerate(range(21, len(month) - 7, 8), 1):
+            value = month[at : at + 5].strip()
+            if value != "-9999":  # days that the month does not have are written so too
+                yield number, [node, f"{stamp}{day:02d}", element, value]
 
 
 def stations_above(text: Text, body: Sequence[str], work: Path) -> Layout | None:
@@ -186,11 +206,13 @@ def stations_above(text: Text, body: Sequence[str], work: Path) -> Layout | None
     width = len(rows[0])
     first = next((i for i, row in enumerate(rows) if STAMP.match(row[0])), 0)
     above = {row[0].rstrip(":").casefold(): row[1:] for row in rows[:first] if len(row) == width}
-    label = next((name for name in above if name in LABELS), None)
-    if min(width - 1, first, len(above)) < 2 or label != rows[0][0].rstrip(":").casefold():
+    label = rows[0][0].rstrip(":").casefold()
+    # A word that is not known needs one row more: of units, or of what is measured.
+    enough = 2 if label in LABELS else 3
+    if width < 3 or min(first, len(above)) < enough or label in TIME:
         return None
-    names = above.pop(label or "")
-    if not all(names) or len(set(names)) < len(names):
+    names = above.pop(label, [])
+    if not names or not all(names) or len(set(names)) < len(names):
         return None
     places: dict[str, dict[str, float]] = {}
     for word, cells in above.items():

@@ -75,6 +75,7 @@ class Chosen:
     salvage: bool = False
     columns: Sequence[str] | None = None
     """Names for the columns of a file without a header."""
+    encoding: str | None = None
 
 
 def literal(path: Path, work: Path) -> str:

@@ -22,6 +22,7 @@ from types import ModuleType
 from typing import IO
 
 from fieldmend.errors import InputError
+from fieldmend.records.sources import encodings
 from fieldmend.records.sources.cutting import BLANKS, split
 from fieldmend.records.watching import tell
 from fieldmend.text import shown
@@ -198,11 +199,14 @@ def _last_newline(path: Path) -> int:
     return 0
 
 
-def survey(path: Path, name: str, sha256: str) -> Text:
-    """Look at every byte once: encoding, line ends, quotes, and the first lines."""
+def survey(path: Path, name: str, sha256: str, given: str | None = None) -> Text:
+    """Look at every byte once: encoding, line ends, quotes, and the first lines.
+
+    `given`: the encoding that the user named.
+    """
     with path.open("rb") as file:
         head = file.read(HEAD)
-        encoding = _encoding(head, name)
+        encoding = encodings.named(given) if given else encodings.found(head, name)
         text = Text(name, path, sha256, path.stat().st_size, encoding=encoding)
         if encoding not in ("utf-8", "utf-8-sig"):
             text.words.append(encoding.upper())
@@ -241,32 +245,6 @@ def lines_in(raw: bytes, encoding: str, *, whole: bool) -> list[str]:
     elif not whole and len(lines) > 1:
         lines.pop()
     return lines
-
-
-def _encoding(head: bytes, name: str) -> str:
-    if head.startswith((codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE)):
-        return "utf-32"
-    if head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
-        return "utf-16"
-    if head.startswith(codecs.BOM_UTF8):
-        return "utf-8-sig"
-    even, odd = (half.count(0) / max(1, len(half)) for half in (head[::2], head[1::2]))
-    if odd > 0.4 and even < 0.1:  # Latin letters in two bytes each, the second of them zero
-        return "utf-16-le"
-    if even > 0.4 and odd < 0.1:
-        return "utf-16-be"
-    if head.count(0) > 0.3 * max(1, len(head)):
-        raise InputError("it is not text", file=name, hint="Hand in CSV, Parquet, NDJSON or netCDF")
-    try:
-        codecs.getincrementaldecoder("utf-8")().decode(head)
-    except UnicodeDecodeError:
-        # A file that has sound UTF-8 beside the broken bytes is UTF-8 with bad rows.
-        sound = codecs.decode(head, "utf-8", "ignore")
-        if not sound.isascii():
-            return "utf-8"
-        # Bytes 80 to 9F are letters on Windows and control characters in Latin-1.
-        return "cp1252" if re.search(rb"[\x80-\x9f]", head) else "latin-1"
-    return "utf-8"
 
 
 def rewritten(text: Text, delimiter: str, width: int, work: Path) -> Text:

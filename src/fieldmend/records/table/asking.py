@@ -11,7 +11,8 @@ from fieldmend.errors import InputError
 from fieldmend.records.sources.stage import Stage, describe, materialise, scan
 from fieldmend.records.sql import quoted
 from fieldmend.records.table import loading
-from fieldmend.records.table.columns import clean, column_kind
+from fieldmend.records.table.cells import column_kind
+from fieldmend.records.table.naming import clean
 from fieldmend.records.vocabulary import MISSING
 from fieldmend.text import shown
 

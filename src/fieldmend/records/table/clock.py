@@ -33,13 +33,15 @@ HOURS = re.compile(r"(19|20)\d\d(0[1-9]|1[0-2])(0[1-9]|[12]\d|3[01])([01]\d|2[0-
 TWELVE = re.compile(
     r"\d{4}[-/]\d{1,2}[-/]\d{1,2}[T ]+\d{1,2}:\d\d(:\d\d)?\s*[ap]\.?m\.?( .*)?", re.IGNORECASE
 )
+NOON = re.compile(r"([apAP])\.\s?[mM]\.?")
+MIDNIGHT = re.compile(r"[ T]24:00(:00([.,]0+)?)?([ Zz+-]|$)")  # the next day's 00:00
 SHORT = re.compile(r"(\d{1,2})[-/.](\d{1,2})[-/.]\d{2}\b(?!\d).*")
 
 KINDS = {"basic": BASIC, "compact": COMPACT, "compact hours": HOURS, "epoch": EPOCH,
          "dots": DOTS, **months.ORDERS, "twelve hours": TWELVE,
          "iso": ISO, "short": SHORT}  # fmt: skip
 
-_HOURS = ("", " %H:%M", " %H:%M:%S", " %H:%M:%S.%f", " %I:%M %p", " %I:%M:%S %p")
+_HOURS = ("", " %H:%M", " %H:%M:%S", " %H:%M:%S.%f", " %H:%M:%S,%f", " %I:%M %p", " %I:%M:%S %p")
 FORMATS = {
     "basic": ("%Y%m%dT%H%M%SZ", "%Y%m%dT%H%M%S", "%Y%m%dT%H%MZ", "%Y%m%dT%H%M"),
     "compact": ("%Y%m%d", "%Y%m%d%H%M", "%Y%m%d%H%M%S"),

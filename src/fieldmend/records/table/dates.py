@@ -12,7 +12,8 @@ from itertools import pairwise
 
 ORDERS = {"dmy": "day first", "mdy": "month first", "ymd": "year first"}
 _STAMP = re.compile(
-    r"(\d{1,2})[-/.](\d{1,2})[-/.](\d{2}|\d{4})[ T]+(\d{1,2}):?(\d\d)(?::(\d\d))?\S*\s*([ap])?.*",
+    r"(\d{1,2})[-/.](\d{1,2})[-/.](\d{2}|\d{4})[ T]+"
+    r"(\d{1,2}):?(\d\d)(?::(\d\d))?(?:[.,]\d+)?\s*([ap])?.*",
     re.IGNORECASE,
 )
 _PLACES = {"dmy": (2, 1, 0), "mdy": (2, 0, 1), "ymd": (0, 1, 2)}  # of year, month and day

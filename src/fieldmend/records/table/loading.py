@@ -20,7 +20,7 @@ from fieldmend.records.sources.stage import Stage
 from fieldmend.records.sources.text import Reject, record_lines
 from fieldmend.records.sql import one
 from fieldmend.records.table import clock, parts, timing, written
-from fieldmend.records.table.columns import Roles
+from fieldmend.records.table.roles import Roles
 from fieldmend.records.table.shapes import MATRIX, Shape
 from fieldmend.records.vocabulary import MISSING
 from fieldmend.text import shown
@@ -186,9 +186,11 @@ def time_sql(plan: Plan) -> tuple[str, str, str]:
     kind = stage.kinds[roles.time[0]]
     if plan.count is not None:
         number = number_sql(stage, roles.time[0])
+        cells_there = [row[roles.time[0]] for row in stage.sample if roles.time[0] < len(row)]
+        since = parts.rounded_sql(f"{number} * {plan.count.unit}", plan.count.unit, cells_there)
         micros = (
             f"CASE WHEN abs({number}) * {plan.count.unit} < 4e18 THEN {plan.count.origin} "
-            f"+ CAST(round({number} * {plan.count.unit}) AS BIGINT) END"
+            f"+ CAST({since} AS BIGINT) END"
         )
         code = clock.ZONED if plan.count.zoned else clock.NAIVE
         return micros, str(code), f"CAST({cells[0]} AS VARCHAR)"
@@ -204,7 +206,7 @@ def time_sql(plan: Plan) -> tuple[str, str, str]:
     given = layout.time_kind if layout else ""
     hourly = "" if given else _hours_sql(stage, roles.time)
     if hourly:
-        sampled = [cell.rsplit(" ", 1)[0] for cell in sampled]
+        sampled = [re.sub(r" [0-9]+( UTC| GMT)?$", "", cell) for cell in sampled]
     form = given or clock.kind_of(sampled, stage.name, stage.dates)
     digits = ("compact", "compact hours")
     if len(cells) == 1 and kind in ("number", "integer") and form not in digits:
@@ -214,10 +216,8 @@ def time_sql(plan: Plan) -> tuple[str, str, str]:
         _bare(cell) if stage.kinds[c] == "text" else f"CAST({cell} AS VARCHAR)"
         for c, cell in zip(roles.time, cells, strict=True)
     )
-    # Davis writes 12:30a and 1:05p.
-    if form.endswith("short"):
-        text = f"regexp_replace({text}, '(\\d)\\s*([ap])m?$', '\\1 \\2m', 'i')"
-    dated = "regexp_replace(tx, ' [0-9]+$', '')" if hourly else "tx"
+    text, dated, more = _as_formats_have_it(text, form, sampled, hourly=bool(hourly))
+    hourly += more
     micros, stamp = clock.text_sql(form, dated, sampled, plan.meanings)
     micros += hourly
     offset = layout.offset if layout is not None else None
@@ -226,6 +226,23 @@ def time_sql(plan: Plan) -> tuple[str, str, str]:
     if offset is not None:
         return f"{micros} - {offset * 60_000_000}", str(clock.ZONED), text
     return micros, stamp, text
+
+
+def _as_formats_have_it(
+    text: str, form: str, sampled: Sequence[str], *, hourly: bool
+) -> tuple[str, str, str]:
+    """SQL for the stamp, for its part that a format reads, and for the µs to add to that."""
+    if any(clock.NOON.search(cell) for cell in sampled):  # Spanish: 3:45 p. m.
+        text = f"regexp_replace({text}, '{clock.NOON.pattern}', '\\1m')"
+    if form.endswith("short"):  # Davis writes 12:30a and 1:05p
+        text = f"regexp_replace({text}, '(\\d)\\s*([ap])m?$', '\\1 \\2m', 'i')"
+    if hourly:
+        return text, "regexp_replace(tx, ' [0-9]+( UTC| GMT)?$', '')", ""
+    if not any(clock.MIDNIGHT.search(cell) for cell in sampled):
+        return text, "tx", ""
+    ends = f"regexp_matches(tx, '{clock.MIDNIGHT.pattern}')"
+    dated = f"CASE WHEN {ends} THEN regexp_replace(tx, '([ T])24:', '\\100:') ELSE tx END"
+    return text, dated, f" + CASE WHEN {ends} THEN {clock.DAY} ELSE 0 END"
 
 
 def _hours_sql(stage: Stage, time: Sequence[int]) -> str:
@@ -238,8 +255,8 @@ def _hours_sql(stage: Stage, time: Sequence[int]) -> str:
     cells = [row[time[1]] for row in stage.sample if time[1] < len(row)]
     if not timing.is_hour(cells):
         return ""
-    hour = "TRY_CAST(regexp_extract(tx, ' ([0-9]+)$', 1) AS BIGINT)"
-    if max(len((cell or "").strip()) for cell in cells) > 2:  # 0130: hours and minutes
+    hour = "TRY_CAST(regexp_extract(tx, ' ([0-9]+)( UTC| GMT)?$', 1) AS BIGINT)"
+    if max(len((cell or " ").split(" ")[0]) for cell in cells) > 2:  # 0130: hours and minutes
         return f" + ({hour} // 100 * 60 + {hour} % 100) * {parts.UNITS['min']}"
     return f" + {hour} * {parts.UNITS['h']}"
 

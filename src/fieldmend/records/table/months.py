@@ -22,7 +22,7 @@ _AFTER = r"(?:[ T,].*)?"
 ORDERS = {
     "day, month by name": re.compile(
         rf"(?:[^\W\d]{{2,10}}[., ]+)?{_DAY}[-. /]+(?:de +)?{_MONTH}[-., /]+(?:del? +)?"
-        rf"\d{{4}}{_AFTER}",
+        rf"(?:\d{{4}}|\d\d){_AFTER}",
         re.IGNORECASE,
     ),
     "month by name, day": re.compile(
@@ -33,7 +33,7 @@ ORDERS = {
     ),
 }
 _PARTS = {
-    "day, month by name": (r"^\D*?(\d{1,2})\D+<(\d\d)>\D+(\d{4})[ ,T]*(.*)$", r"\3-\2-\1 \4"),
+    "day, month by name": (r"^\D*?(\d{1,2})\D+<(\d\d)>\D+(\d{4})(?:[ ,T]+(.*))?$", r"\3-\2-\1 \4"),
     "month by name, day": (r"^<(\d\d)>\D+(\d{1,2})\D+(\d{4})[ ,T]*(.*)$", r"\3-\1-\2 \4"),
     "year, month by name": (r"^(\d{4})\D+<(\d\d)>\D+(\d{1,2})[ ,T]*(.*)$", r"\1-\2-\3 \4"),
 }
@@ -46,4 +46,7 @@ def iso_sql(order: str, cell: str) -> str:
     text = f"regexp_replace({cell}, '^[^0-9]+[., ]+([0-9])', '\\1')" if order[0] == "d" else cell
     for number, names in enumerate(MONTHS, 1):
         text = f"regexp_replace({text}, '(?i)\\b(?:{names})\\b\\.?', '<{number:02d}>')"
+    if order[0] == "d":  # 10-Jan-23: as in POSIX, 69 to 99 are of the last century
+        for years, century in (("(?:[0-5][0-9]|6[0-8])", 20), ("(?:69|[7-9][0-9])", 19)):
+            text = f"regexp_replace({text}, '(>[^0-9]+)({years})($|[ ,T])', '\\1{century}\\2\\3')"
     return f"trim(regexp_replace({text}, '{pattern}', '{parts}'))"

@@ -7,7 +7,6 @@ known by its name; of a large file a share of its times, each with all of its ro
 """
 
 import re
-import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -15,9 +14,11 @@ from typing import TYPE_CHECKING, Any
 from fieldmend.errors import InputError
 from fieldmend.records.sources.stage import Stage, materialise, scan
 from fieldmend.records.table import loading
-from fieldmend.records.table.columns import NUMBER_LIKE, Roles, Wanted
+from fieldmend.records.table.cells import NUMBER_LIKE
 from fieldmend.records.table.parts import Count
-from fieldmend.records.table.timing import time_columns
+from fieldmend.records.table.roles import Roles, Wanted
+from fieldmend.records.table.stamps import holds_stamps
+from fieldmend.records.table.timing import is_clock, time_columns
 from fieldmend.records.vocabulary import (
     BOOKKEEPING,
     CALENDAR,
@@ -31,12 +32,13 @@ from fieldmend.records.vocabulary import (
     listing,
     words_of,
 )
-from fieldmend.text import shown
+from fieldmend.text import escaped, shown, typed
 
 if TYPE_CHECKING:
     import duckdb
 
-WHOLE = re.compile(r"[+-]?\d{1,18}(\.0*)?")
+WHOLE = re.compile(r"[+-]?\d{1,18}(\.0?)?")  # 7.0 is an id of a frame; 7.00 is a reading
+LEVELS_OF = frozenset("depth pres pressure height level altitude z hauteur hoehe tiefe".split())
 LOOKED_AT = 2_000_000  # rows that decide
 CANDIDATES = 24
 REPEATS = 0.3  # share of rows whose time came before, from which on times are said to repeat
@@ -117,6 +119,19 @@ def likely(
     return best.name if best is not None and best.repeats <= seen.repeats / 2 else ""
 
 
+def levels(
+    stage: Stage, roles: Roles, names: Sequence[str], con: "duckdb.DuckDBPyConnection"
+) -> str:
+    """The column of depths or heights that tells rows of a node and time apart; or an empty one."""
+    deep = [i for i, name in enumerate(names) if {*words_of(name)} & LEVELS_OF]
+    seen = _Seen.of(stage, roles, names, con) if deep else None
+    if seen is None:
+        return ""
+    columns = [Column(i, names[i], hinted=False, text=False) for i in deep]
+    best = min(seen.measured(columns), key=lambda c: c.repeats, default=None)
+    return best.name if best is not None and best.repeats <= LEFT * seen.repeats else ""
+
+
 def _candidates(
     stage: Stage, wanted: Wanted, names: Sequence[str], but: Roles | None = None
 ) -> list[Column]:
@@ -137,7 +152,9 @@ def _candidates(
         whole = [bool(WHOLE.fullmatch(cell)) for cell in cells]
         if not cells or (not all(whole) and sum(whole) * 2 > len(whole)):
             continue  # a column of numbers with fractions, or with some words in it
-        if not any(whole) and all(_like_number(cell) for cell in cells):
+        if not all(whole) and all(_like_number(cell) for cell in cells):
+            continue
+        if holds_stamps(cells) or (cells and is_clock(cells)):
             continue
         out.append(Column(i, names[i], _hinted(names[i]), not all(whole)))
     out.sort(key=lambda column: (not column.hinted, column.doubtful, not column.text))
@@ -302,12 +319,11 @@ def _by_repeats(columns: list[Column], seen: _Seen, stage: Stage, names: Sequenc
     if not sound:
         pair = _pair(columns, seen)
         if pair:
-            listed = shlex.quote(",".join(shown(name) for name in pair))
             raise InputError(
                 f"no column alone holds the node, {shown(pair[0])} and {shown(pair[1])} together "
                 f"do; found: {listing(names)}",
                 file=stage.name,
-                hint=f"Name both with node={list(pair)!r} (--node {listed})"
+                hint=f"Name both with node={list(pair)!r} ({typed('--node', ','.join(pair))})"
                 f"{_or_kind(pair, columns)}",
             )
         return None
@@ -346,19 +362,17 @@ def _ask(columns: Sequence[Column], stage: Stage, names: Sequence[str], why: str
         f"no column holds the node by its name, and {shown(first.name)} may: {why}; "
         f"found: {listing(names)}",
         file=stage.name,
-        hint=f"Name it, perhaps with node={shown(first.name)!r} (--node {shown(first.name)})"
-        f"{others}; a column that is a reading is named with conditions= (--condition)",
+        hint=f"Name it, perhaps with node={escaped(first.name)!r} ({typed('--node', first.name)})"
+        f"{others}; if it is a reading, {typed('--condition', first.name)}, and so all readings",
     )
 
 
 def _or_kind(pair: tuple[str, str], columns: Sequence[Column]) -> str:
-    """One of the two may say what is measured: words do, numbers do not."""
+    """One of the two may say what is measured: words rather than numbers, else the second."""
     text = {column.name for column in columns if column.text}
-    for node, kind in (pair, pair[::-1]):
-        if kind in text:
-            typed = shlex.join(["--node", shown(node), "--variable", shown(kind)])
-            return f"; if {shown(kind)} says what is measured, {typed}"
-    return ""
+    node, kind = pair[::-1] if pair[0] in text and pair[1] not in text else pair
+    option = typed("--node", node, "--variable", kind)
+    return f"; if {shown(kind)} says what is measured, {option}"
 
 
 def _same(a: Column, b: Column, seen: _Seen) -> bool:

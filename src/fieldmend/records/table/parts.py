@@ -4,6 +4,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from itertools import pairwise
 
 from fieldmend.errors import InputError
 from fieldmend.text import shown
@@ -24,6 +25,20 @@ UNITS = {
     "us": 1, "µs": 1, "ms": 10**3, "s": 10**6, "min": 60 * 10**6, "h": 3600 * 10**6,
     "d": 86400 * 10**6, "w": 7 * 86400 * 10**6,
 }  # fmt: skip
+
+
+COUNTED = {
+    **dict.fromkeys(("second", "seconds", "sec", "secs", "elapsed", "elapsed_s", "time_s"), "s"),
+    **dict.fromkeys(("minute", "minutes", "mins", "elapsed_min", "time_min"), "min"),
+    **dict.fromkeys(("hour", "hours", "hrs", "elapsed_h", "time_h"), "h"),
+    **dict.fromkeys(("day", "days", "elapsed_d", "time_d"), "d"),
+}
+"""Names of columns that may count since a start, and what."""
+ROUND = tuple(s * 10**6 for s in (1, 10, 60, 300, 600, 3600))
+"""Moments that people mean are multiples of these, in µs."""
+ROUGHLY = 20  # µs that days in double precision are off
+ORIGINS = {"excel": -25_569, "matlab": -719_529, "julian": -2_440_587.5, "mjd": -40_587}
+"""Where programs begin to count days, in days since 1970."""
 
 
 @dataclass(frozen=True)
@@ -48,8 +63,51 @@ def counted(unit: str | None, origin: str | None) -> Count | None:
         )
     if origin is None:
         return Count(0, UNITS[unit], zoned=True)
+    if origin in ORIGINS:
+        return Count(int(ORIGINS[origin] * UNITS["d"]), UNITS[unit], zoned=False)
     moment, zoned = moment_of(origin, "origin")
     return Count(moment, UNITS[unit], zoned=zoned)
+
+
+def rounded_sql(micros: str, unit: int, cells: Sequence[str | None]) -> str:
+    """SQL for whole µs: 44936.041667 days are one o'clock, not 29 ms after it.
+
+    A count with decimals is known to half of its last one; a round moment within that is meant.
+    """
+    written = [len(cell.partition(".")[2].rstrip()) for cell in cells if cell and "." in cell]
+    if not written:
+        return f"round({micros})"
+    doubt = max(ROUGHLY, 0.505 * unit / 10.0 ** min(15, max(written)))
+    step = next((s for s in ROUND if s > 2 * doubt), None)
+    if step is None:
+        return f"round({micros})"
+    nearest = f"round({micros} / {step}) * {step}"
+    return f"CASE WHEN abs({micros} - {nearest}) <= {doubt} THEN {nearest} ELSE round({micros}) END"
+
+
+def rises(cells: Sequence[str]) -> bool:
+    """Whether cells are numbers that never fall, and not all the same: a count."""
+    if not all(re.fullmatch(r"\d+(\.\d*)?", cell) for cell in cells):
+        return False
+    numbers = [float(cell) for cell in cells]
+    return len(set(numbers)) > 2 and all(a <= b for a, b in pairwise(numbers))
+
+
+def likely(cells: Sequence[str]) -> str:
+    """The options for numbers that look like days as programs count them; empty if they do not.
+
+    Examples
+    --------
+    >>> likely(["45292.0", "45292.5"]), likely(["738896.25"]), likely(["12.5"])
+    ('--time-unit d --origin excel', '--time-unit d --origin matlab', '')
+    """
+    numbers = [float(cell) for cell in cells if re.fullmatch(r"\d+(\.\d*)?", cell)]
+    if not numbers or len(numbers) < len(cells):
+        return ""
+    for name, zero in ORIGINS.items():  # 1980 to 2059
+        if name != "mjd" and all(3_652 <= number + zero < 32_872 for number in numbers):
+            return f"--time-unit d --origin {name}"
+    return ""
 
 
 def moment_of(text: str, option: str) -> tuple[int, bool]:
@@ -58,7 +116,9 @@ def moment_of(text: str, option: str) -> tuple[int, bool]:
         moment = datetime.fromisoformat(str(text).strip())
     except ValueError as error:
         raise InputError(
-            f"{option}={shown(text)!r} is no moment", hint="Write 2024-01-31 or 2024-01-31T12:00Z"
+            f"{option}={shown(text)!r} is no moment",
+            hint="Write 2024-01-31 or 2024-01-31T12:00Z"
+            + (f"; or one of {', '.join(ORIGINS)}" if option == "origin" else ""),
         ) from error
     zoned = moment.tzinfo is not None
     moment = moment if zoned else moment.replace(tzinfo=UTC)
@@ -113,6 +173,10 @@ def sql(cells: Mapping[str, str]) -> str:
     if "hhmm" in cells:
         hour, minute = f"({whole('hhmm')} // 100)", f"({whole('hhmm')} % 100)"
     second = f"TRY_CAST({cells['second']} AS DOUBLE)" if "second" in cells else "0"
+    if "clock" in cells:  # 13:45 or 13:45:10 beside the date's parts
+        piece = [f"TRY_CAST(split_part({cells['clock']}, ':', {i}) AS " for i in (1, 2, 3)]
+        hour, minute = f"{piece[0]}BIGINT)", f"{piece[1]}BIGINT)"
+        second = f"coalesce({piece[2]}DOUBLE), 0)"
     # Hour 24 is the next day's hour 0, as loggers write it.
     sound = (
         f"({hour} BETWEEN 0 AND 23 OR ({hour} = 24 AND {minute} = 0)) "

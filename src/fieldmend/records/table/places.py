@@ -8,13 +8,19 @@ from typing import TYPE_CHECKING, Any
 from fieldmend.errors import InputError
 from fieldmend.records.sources.opening import stages
 from fieldmend.records.sources.stage import Chosen, Stage
-from fieldmend.records.table.columns import Roles, clean
+from fieldmend.records.table.cells import cells_of
 from fieldmend.records.table.loading import node_sql
+from fieldmend.records.table.naming import clean
+from fieldmend.records.table.roles import Roles
+from fieldmend.records.table.stamps import holds_stamps
 from fieldmend.records.vocabulary import NODE, PLACE, TIME, VALUE, first_of, listing
-from fieldmend.text import shown
+from fieldmend.text import counted, shown
 
 if TYPE_CHECKING:
     import duckdb
+
+
+FAR = 0.02  # degrees, some two kilometres: more than a position is uncertain
 
 
 def read_places(
@@ -27,6 +33,8 @@ def read_places(
     if node is None or first_of(TIME, names) is not None or first_of(VALUE, names) is not None:
         return None
     if not ({"lat", "lon"} <= found.keys() or {"x", "y"} <= found.keys()):
+        return None
+    if any(holds_stamps(cells_of(i, stage.sample)) for i in range(len(names))):
         return None
     cells = ", ".join(f"TRY_CAST(CAST(c{i} AS VARCHAR) AS DOUBLE)" for i in found.values())
     sql = f"SELECT {node_sql(f'c{node}', stage.kinds[node])}, {cells} FROM "
@@ -93,6 +101,23 @@ def row_places(
     cells = ", ".join(f"(min(p_{key}) + max(p_{key})) / 2" for key in keys)
     rows = con.execute(f"SELECT node, {cells} FROM r WHERE bad IS NULL GROUP BY node").fetchall()
     return _known((row[0], _place(dict(zip(keys, row[1:], strict=True)))) for row in rows)
+
+
+def moving(con: "duckdb.DuckDBPyConnection", roles: Sequence[Roles]) -> list[str]:
+    """A warning where rows have nodes at several places: buses, drifters, people."""
+    keys = {key for one in roles for key in one.places}
+    if not {"lat", "lon"} <= keys:
+        return []
+    far = f"max(p_lat) - min(p_lat) > {FAR} OR max(p_lon) - min(p_lon) > {FAR}"
+    rows = con.execute(
+        f"SELECT node FROM r WHERE bad IS NULL GROUP BY node HAVING {far} ORDER BY node"
+    ).fetchall()
+    if not rows:
+        return []
+    return [
+        f"{counted(len(rows), 'node')} moved by over {FAR:g} degrees, such as {shown(rows[0][0])}: "
+        "the middle of where it was is taken for its place"
+    ]
 
 
 def _place(cells: dict[str, float | None]) -> dict[str, float]:

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 from fieldmend.errors import InputError
 from fieldmend.records.sources.stage import Stage
-from fieldmend.records.table import columns, crossing, owner, stamps, written
-from fieldmend.records.table.columns import Roles, Wanted
+from fieldmend.records.table import columns, crossing, naming, owner, stamps, written
 from fieldmend.records.table.loading import Plan
 from fieldmend.records.table.parts import Count
+from fieldmend.records.table.roles import Roles, Wanted
 from fieldmend.records.table.shapes import LONG, MATRIX, RECORDS, Crossed
 from fieldmend.records.vocabulary import MISSING, listing
 from fieldmend.text import counted, shown
@@ -33,8 +33,9 @@ def roles_of(
     """
     layout = stage.layout
     start = 1 if layout and layout.line_column else 0
-    bare, units = columns.clean(stage.names)
-    columns.check_names(bare[start:], stage.name)
+    bare, units = naming.clean(stage.names)
+    bare[start:] = naming.without_empty(bare[start:], [row[start:] for row in stage.sample])
+    naming.check_names(bare[start:], stage.name)
     stage.names = bare
     stage.units = units | (layout.units if layout else {}) | stage.units
     if layout and layout.time and wanted.time is None:

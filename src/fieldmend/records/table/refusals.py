@@ -9,7 +9,7 @@ from fieldmend.records.table.duplicates import Twice
 from fieldmend.records.table.ledger import Ledger
 from fieldmend.records.table.shapes import LONG, Shape
 from fieldmend.records.vocabulary import listing
-from fieldmend.text import shown
+from fieldmend.text import escaped, shown, typed
 
 CLASHES = 6  # rows that contradict each other, from which on it is no chance
 
@@ -44,8 +44,12 @@ def refuse_clashes(ledger: Ledger, twice: Twice, sound: int) -> None:
         if taken is None
         else (f"{shown(names[taken])} was taken for the node")
     )
+    if not found and taken is not None and plan.stage.relation:
+        deep = owner.levels(plan.stage, plan.roles, names, ledger.con)
+        # A profile: each depth of a station is a node.
+        found = f"{names[taken]},{deep}" if deep else ""
     perhaps = (
-        f", perhaps with node={shown(found)!r} (--node {shown(found)})"
+        f", perhaps with node={escaped(found)!r} ({typed('--node', found)})"
         if found
         else (" with node= (--node)")
     )

@@ -10,14 +10,16 @@ from collections.abc import Callable, Mapping, Sequence
 from fieldmend.errors import InputError
 from fieldmend.records.sources.stage import Stage
 from fieldmend.records.table import abbreviations, clock, dates, months
+from fieldmend.records.table.cells import no_reading
 from fieldmend.records.table.timing import time_columns, time_is_named
 from fieldmend.records.vocabulary import MISSING
-from fieldmend.text import shown
+from fieldmend.text import escaped, shown, typed
 
 KINDS = ("basic", "compact", "compact hours", "dots", "twelve hours", "iso", "short",
          *months.ORDERS)  # fmt: skip
 FEWEST = 3  # stamps that show what a column holds
 UNIVERSAL = frozenset("utc gmt zulu".split())
+EPOCHS = frozenset("utc gmt epoch unix unixtime posix".split())
 BEGINS = frozenset("start begin from first".split())
 ENDS = frozenset("end stop to until last change changed updated update entry local lst".split())
 
@@ -31,6 +33,8 @@ def settle(
     """
     if time is None and not time_is_named(names, stage.sample, stage.name):
         time = _looked_for(stage, names)
+    elif time is None:
+        time = _universal(stage, names)
     columns, in_parts = time_columns(names, stage.sample, time, stage.name)
     stage.dates = stage.dates or next(
         (order for i in columns if (order := dates.order_in(units.get(names[i], "")))), ""
@@ -38,6 +42,7 @@ def settle(
     if not in_parts and not stage.dates:
         _order(stage, columns)
     said = [units[names[i]] for i in columns if names[i] in units]
+    said += [word.upper() for i in columns for word in ("utc", "gmt") if word in _words(names[i])]
     stage.offset = _offset(said, stage, columns)
     return time, columns
 
@@ -50,11 +55,12 @@ def _looked_for(stage: Stage, names: Sequence[str]) -> str | None:
     for rule in (_any_of(UNIVERSAL), _any_of(BEGINS), lambda words: not words & ENDS):
         best = [i for i in best if rule(_words(names[i]))] or best
     if len(best) > 1:
-        first, second = (shown(names[i]) for i in best[:2])
+        first, second = (names[i] for i in best[:2])
         raise InputError(
             f"several columns hold a time: {', '.join(shown(names[i]) for i in there[:6])}",
             file=stage.name,
-            hint=f"Name one with time={first!r} (--time '{first}'), or {second!r}",
+            hint=f"Name one with time={escaped(first)!r} ({typed('--time', first)}), or "
+            f"{typed('--time', second)}",
         )
     others = [shown(names[i]) for i in there if i != best[0]]
     beside = f"; {', '.join(others[:3])} too" if others else ""
@@ -63,6 +69,29 @@ def _looked_for(stage: Stage, names: Sequence[str]) -> str | None:
         f"{beside}; name another with time= (--time)"
     )
     return names[best[0]]
+
+
+def _universal(stage: Stage, names: Sequence[str]) -> str | None:
+    """Another column than the one named as a time is, if it alone says UTC, and stamps are local.
+
+    "Time" beside "DateUTC": local time needs a zone that nobody has told.
+    """
+    columns, in_parts = time_columns(names, stage.sample, None, stage.name)
+    if in_parts or len(columns) > 1 or _words(names[columns[0]]) & UNIVERSAL:
+        return None
+    cells = [(row[columns[0]] or "").strip() for row in stage.sample if columns[0] < len(row)]
+    if stage.kinds[columns[0]] != "text" or not holds_stamps([cell for cell in cells if cell]):
+        return None
+    if any(re.search(r"\d\s*([Zz]|[+-]\d\d:?\d\d|[A-Z]{3,5})$", cell) for cell in cells):
+        return None
+    other = [i for i, name in enumerate(names) if _words(name) & UNIVERSAL and _is_time(stage, i)]
+    if len(other) != 1:
+        return None
+    stage.notes.append(
+        f"{shown(stage.name)}: {shown(names[other[0]])} is taken for the time, not "
+        f"{shown(names[columns[0]])}, which has no zone; name another with time= (--time)"
+    )
+    return names[other[0]]
 
 
 def _any_of(some: frozenset[str]) -> Callable[[set[str]], bool]:
@@ -77,7 +106,9 @@ def _is_time(stage: Stage, column: int) -> bool:
     if stage.kinds[column] in ("naive", "zoned"):
         return True
     cells = [(row[column] or "").strip() for row in stage.sample if column < len(row)]
-    return holds_stamps([cell for cell in cells if cell.casefold() not in MISSING])
+    there = [cell for cell in cells if cell.casefold() not in MISSING]
+    epochs = _words(stage.names[column]) & EPOCHS and no_reading(column, stage.sample) == "stamps"
+    return bool(epochs) or holds_stamps(there)
 
 
 def holds_stamps(cells: Sequence[str]) -> bool:

@@ -7,12 +7,13 @@ from fieldmend.errors import InputError
 from fieldmend.records.table import parts
 from fieldmend.records.table.abbreviations import is_zone
 from fieldmend.records.vocabulary import TIME, ZONE, listing
-from fieldmend.text import shown
+from fieldmend.text import shown, typed
 
 SAME = {
     "datum": "date", "fecha": "date", "data": "date", "yyyymmdd": "date",
     "uhrzeit": "time", "zeit": "time", "heure": "time", "hora": "time", "ora": "time",
-    "stunde": "hour", "hh": "hour", "hr": "hour",
+    "stunde": "hour", "hh": "hour", "hr": "hour", "tid": "time", "tijd": "time", "orario": "time",
+    "horario": "time", "czas": "time", "dato": "date", "<>date": "date",
 }  # fmt: skip
 """Words for a date, a time of day and an hour, as `date`, `time` and `hour`."""
 
@@ -44,9 +45,15 @@ def time_columns(
     if pair := _date_and_time(names, sample, file):
         return pair, {}
     found = _alias(lower, sample)
-    if found is None and (in_parts := parts.found(lower)):
-        return tuple(in_parts.values()), in_parts
+    in_parts = parts.found(lower)
+    if in_parts and (found is None or not {"hour", "hhmm"} & in_parts.keys()):
+        cells = [] if found is None else [row[found] for row in sample if found < len(row)]
+        if found is not None and any(cells) and is_clock(cells):
+            in_parts = {**in_parts, "clock": found}
+        if found is None or "clock" in in_parts:
+            return tuple(in_parts.values()), in_parts
     if found is None:
+        _refuse_counts(names, sample, file)
         raise InputError(
             f"no column holds the time; found: {listing(names)}",
             file=file,
@@ -55,6 +62,27 @@ def time_columns(
         )
     zone = _zone_column(lower, sample)
     return ((found,) if zone is None else (found, zone)), {}
+
+
+def _refuse_counts(names: Sequence[str], sample: Sequence[Sequence[str | None]], file: str) -> None:
+    """Refuse a column of days as programs count them, or of hours, with the option to read it."""
+    for i, name in enumerate(names):
+        cells = [(row[i] or "").strip() for row in sample if i < len(row)]
+        option = parts.likely([cell for cell in cells if cell])
+        unit = parts.COUNTED.get(name.casefold().strip())
+        if unit and parts.rises([cell for cell in cells if cell]):
+            option = f"--time-unit {unit} --origin 2024-01-31"
+            raise InputError(
+                f"no column holds stamps; {shown(name)} may count from a moment that is not told",
+                file=file,
+                hint=f"Say which: {typed('--time', name)} {option}",
+            )
+        if option and re.search(r"date|time|day|juld|jd$|datum|tag", name.casefold()):
+            raise InputError(
+                f"no column holds stamps; {shown(name)} holds numbers that look like days",
+                file=file,
+                hint=f"Read them so with {typed('--time', name)} {option}",
+            )
 
 
 def time_is_named(names: Sequence[str], sample: Sequence[Sequence[str | None]], file: str) -> bool:
@@ -109,11 +137,13 @@ def _date_and_time(
     for day, parts_of_name in enumerate(words):
         if "date" not in parts_of_name:
             continue
-        for clock, holds in (("time", is_clock), ("hour", is_hour)):
+        for clock, holds in (("time", is_clock), ("time", is_hour), ("hour", is_hour)):
             other = [clock if word == "date" else word for word in parts_of_name]
-            hour = words.index(other) if other in words else None
+            # "Data" goes with "Hora UTC", where there is no "Data UTC".
+            known = (other, [*other, "utc"], [*other, "gmt"])
+            hour = next((words.index(one) for one in known if one in words), None)
             if hour is not None and holds([row[hour] for row in sample if hour < len(row)]):
-                pairs[day, hour] = {*other} & {"utc", "gmt"}
+                pairs[day, hour] = {*words[hour]} & {"utc", "gmt"}
                 break
     universal = [pair for pair, zone in pairs.items() if zone]
     if len(pairs) > 1 and len(universal) != 1:
@@ -133,7 +163,7 @@ def is_hour(cells: Sequence[str | None]) -> bool:
     """Whether cells are hours of a day, 0 to 24, or hours and minutes, 0000 to 2400."""
     there = [cell.strip() for cell in cells if cell and cell.strip()]
     return bool(there) and all(
-        re.fullmatch(r"(\d|[01]\d|2[0-4])([0-5]\d)?", cell) for cell in there
+        re.fullmatch(r"(\d|[01]\d|2[0-4])([0-5]\d)?( UTC| GMT)?", cell) for cell in there
     )
 
 

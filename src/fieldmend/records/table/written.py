@@ -19,10 +19,11 @@ WITH_UNIT = re.compile(
 )
 SIGNS = re.compile(r"[°%℃℉/]")
 GROUPS = {  # by decimal mark
-    ".": re.compile(r"[+-]?\d{1,3}(,\d{3})+(\.\d+)?"),
-    ",": re.compile(r"[+-]?\d{1,3}(\.\d{3})+(,\d+)?"),
+    ".": re.compile(r"[+-]?\d{1,3}(([,’]|\x27)\d{3})+(\.\d+)?"),
+    ",": re.compile(r"[+-]?\d{1,3}(([.’]|\x27)\d{3})+(,\d+)?"),
 }
-SURELY = re.compile(r".*[.,].*[.,].*")  # two marks: a group and the decimals, or two groups
+# Two marks: a group and the decimals, or two groups; an apostrophe is nothing but a group's.
+SURELY = re.compile(r".*[.,].*[.,].*|.*['’].*")
 ENOUGH = 3  # cells that show it
 NEARLY = 0.9  # share of the cells
 
@@ -90,6 +91,6 @@ def bare_sql(stage: Stage, column: int, cell: str) -> str:
         mark = "," if stage.decimal == "." else "."
         return (
             f"CASE WHEN regexp_full_match(trim({cell}), '{rule}') "
-            f"THEN replace({cell}, '{mark}', '') ELSE {cell} END"
+            f"THEN regexp_replace({cell}, '[{mark}’\\x27]', '', 'g') ELSE {cell} END"
         )
     return cell

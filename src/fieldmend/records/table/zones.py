@@ -103,6 +103,29 @@ def edge(text: str | None, tz: str | None, option: str) -> int | None:
     return moment
 
 
+def refuse_counts(con: "duckdb.DuckDBPyConnection", file: str) -> None:
+    """Refuse numbers that would all lie in 1970: hours, days or Excel's dates, not seconds."""
+    row = one(
+        con,
+        f"SELECT count(*), count(*) FILTER (WHERE stamp = {clock.SECONDS} "
+        f"AND t BETWEEN 0 AND {clock.micros(clock.EARLIEST)}), min(t), max(t) "
+        "FROM r WHERE bad IS NULL AND t IS NOT NULL",
+    )
+    if not row[0] or row[1] < row[0]:
+        return
+    low, high = (f"{t / 1e6:.6f}".rstrip("0").rstrip(".") for t in row[2:])
+    option = parts.likely([low, high])
+    raise InputError(
+        f"times are numbers from {low} to {high}: as seconds since 1970 all of them would lie in "
+        "that year",
+        file=file,
+        hint=f"They look like days: {option}"
+        if option
+        else "Say what they count: --time-unit h --origin 2024-01-31; for seconds since 1970, "
+        "--time-unit s",
+    )
+
+
 def set_clocks_aside(con: "duckdb.DuckDBPyConnection") -> list[str]:
     """Rows at 1970, 2036, 2106, … far from all others: a clock's fault, so they get `bad = 'c'`.
 

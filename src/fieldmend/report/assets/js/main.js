@@ -42,6 +42,7 @@ function nameNeighbours(near, condition) {
     button.addEventListener("click", () => choose(n));
     place.append(i ? ", " : "", button);
   });
+  place.append(". ");
 }
 
 function tellNode() {

@@ -1,0 +1,98 @@
+"""Lines that a program wrote: Prometheus' text, MQTT messages with their stamps."""
+
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+from fieldmend.errors import InputError
+from fieldmend.quantities import names as quantities
+from fieldmend.records.sources.layout import Layout, lines_of, rewritten
+from fieldmend.records.sources.platforms import numbers
+from fieldmend.records.sources.text import Text
+
+SERIES = re.compile(
+    r"(?P<name>[a-zA-Z_:][\w:]*)\s*(?:\{(?P<labels>.*)\})?\s+(?P<value>[+-]?[\w.+-]+)"
+    r"(?:\s+(?P<time>-?\d+(?:\.\d+)?))?\s*"
+)
+LABEL = re.compile(r'(\w+)\s*=\s*"((?:[^"\\]|\\.)*)"')
+MESSAGE = re.compile(
+    r"(?P<time>\d{4}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d(?:[.,]\d+)?)?(?: ?Z|[+-]\d\d:?\d\d)?"
+    r"|\d{10,13}(?:\.\d+)?)[\s,;|]+(?P<topic>[^\s,;|]*[^\s,;|/]/[^\s,;|/]+)[\s,;|]+(?P<payload>\S.*)"
+)
+NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
+LONG = ("node", "time", "variable", "value")
+LOOKED_AT = 20  # lines that show what the others are
+
+
+def prometheus(text: Text, body: Sequence[str], work: Path) -> Layout | None:
+    """Prometheus' text: name{label="…"} value milliseconds, or OpenMetrics with seconds."""
+    typed = any(re.match(r"# (TYPE|HELP|UNIT) \S", line) for line in body[:LOOKED_AT])
+    lines = [line for line in body if not line.lstrip().startswith("#")][:LOOKED_AT]
+    found = [SERIES.fullmatch(line.strip()) for line in lines]
+    if not found or not all(found):
+        return None
+    if not (typed or all(one and one["labels"] is not None for one in found)):
+        return None
+    if not any(one and one["time"] for one in found):
+        raise InputError(
+            "Prometheus text without times: all of it is one moment",
+            file=text.name,
+            hint="Ask the server for a range: the JSON of /api/v1/query_range is read",
+        )
+    dialect = rewritten(text, work, LONG, _series(text))
+    return Layout("Prometheus text", dialect, time=("time",), line_column=True)
+
+
+def _series(text: Text) -> Iterator[tuple[int, Sequence[object]]]:
+    for number, line in lines_of(text):
+        if line.lstrip().startswith("#"):
+            continue
+        found = SERIES.fullmatch(line.strip())
+        if found is None:
+            yield number, [line.strip()]  # too few cells: set aside
+            continue
+        labels = [value for key, value in LABEL.findall(found["labels"] or "") if key != "job"]
+        node = "/".join(labels) or found["name"]
+        yield number, [node, found["time"], found["name"], found["value"]]
+
+
+def mqtt(text: Text, body: Sequence[str], work: Path) -> Layout | None:
+    """Messages as mosquitto_sub prints them: a stamp, a topic, a number or JSON."""
+    found = [MESSAGE.fullmatch(line.strip()) for line in body[:LOOKED_AT]]
+    sound = [one for one in found if one and _payload(one["payload"]) is not None]
+    if not sound or len(sound) * 2 <= len(found):
+        return None
+    # The last word of a topic says what is measured, if all of them do.
+    kinds = {one["topic"].rsplit("/", 1)[1] for one in sound if NUMBER.fullmatch(one["payload"])}
+    told = bool(kinds) and all(quantities.measure(quantities.words(kind)) for kind in kinds)
+    dialect = rewritten(text, work, LONG, _messages(text, told=told))
+    return Layout("MQTT messages", dialect, time=("time",), line_column=True)
+
+
+def _payload(payload: str) -> Mapping[str, object] | None:
+    if NUMBER.fullmatch(payload):
+        return {"": payload}
+    if not payload.startswith("{"):
+        return None
+    try:
+        return numbers(json.loads(payload)) or None
+    except (ValueError, RecursionError):
+        return None
+
+
+def _messages(text: Text, *, told: bool) -> Iterator[tuple[int, Sequence[object]]]:
+    for number, line in lines_of(text):
+        found = MESSAGE.fullmatch(line.strip())
+        if found is None:
+            yield number, [line.strip()]  # too few cells: set aside
+            continue
+        topic = found["topic"]
+        node, kind = topic.rsplit("/", 1) if told else (topic, "value")
+        payload = _payload(found["payload"])
+        if payload is None:  # "online": a bad cell
+            yield number, [node, found["time"], kind, found["payload"]]
+            continue
+        for name, value in payload.items():
+            where = [topic, found["time"], name] if name else [node, found["time"], kind]
+            yield number, [*where, value]
