@@ -71,6 +71,27 @@ def test_a_file_is_followed_across_rotation_truncation_and_a_restart(feed, tmp_p
     assert found["rejected"] == 0
 
 
+def test_a_file_that_is_written_anew_and_longer_is_read_from_its_beginning(feed, tmp_path):
+    """Cut and filled between two looks, or while nobody looked: its length does not tell."""
+    path = tmp_path / "logger.csv"
+    for first, number in ((0, 3), (10, 8), (30, 20)):
+        path.write_text(HEADER + lines(first, number))  # the same file: it keeps its inode
+        GrowingFile(path, follow=False).run(feed)
+    assert stored(feed) == 31
+    with path.open("a") as file:
+        file.write(lines(60, 2))
+    source = GrowingFile(path)
+    source._resume(feed)
+    while source._read(feed):
+        pass
+    path.write_text(HEADER + lines(100, 40))
+    while source._read(feed):
+        pass
+    source.file.close()
+    found = View(feed.intake.journal.folder).counts()["readings"]
+    assert (found["stored"], found["duplicate"], found["rejected"]) == (73, 0, 0)
+
+
 def test_credentials_in_an_address_are_refused_and_not_repeated():
     with pytest.raises(InputError, match="FIELDMEND_MQTT_PASSWORD") as failed:
         Address.of("mqtt://me:secret@host/x")

@@ -179,6 +179,8 @@ class Live:
 
     def run(self) -> None:
         """Until `ended` is set, or a source that has an end has come to it."""
+        source_of(self.order, "")  # what is refused leaves no folder behind
+        targets_of(self.order, "", "")
         lock = Lock(self.order.state)
         try:
             journal = Journal.open(self.order.state, slot=self.order.settings.slot)
