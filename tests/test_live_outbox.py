@@ -204,6 +204,23 @@ def test_a_reading_that_comes_while_its_day_is_moved_is_not_forgotten(live, monk
     assert move_old_days(live.station.journal, stop) == 1
 
 
+def test_days_stay_while_a_model_is_fitted_to_them(monkeypatch):
+    from types import SimpleNamespace
+
+    from fieldmend.live import running
+
+    moved = []
+    monkeypatch.setattr(running, "move_old_days", lambda _, before: moved.append(before))
+    one = SimpleNamespace(models=SimpleNamespace(fitting=True), closed=9 * DAY, journal=None)
+    keeper = running._Keeper(one, 2 * DAY)
+    keeper.look(9 * DAY)
+    assert keeper.thread is None
+    one.models.fitting = False
+    keeper.look(9 * DAY)
+    keeper.thread.join()
+    assert moved == [7 * DAY]
+
+
 def test_a_day_that_was_not_sent_stays(live):
     with live.station.journal.writing() as connection:
         connection.execute("INSERT INTO sent VALUES ('slow', 0, 0)")

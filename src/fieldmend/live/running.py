@@ -280,6 +280,8 @@ class _Keeper:
             return
         if self.thread is not None and self.thread.is_alive():
             return
+        if self.station.models.fitting:
+            return  # a fit to the past of a backlog still has to read its days
         self.next = now + HOUR
         before = self.station.closed - self.keep
         self.thread = threading.Thread(target=self._move, args=(before,), daemon=True)
