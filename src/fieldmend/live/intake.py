@@ -49,6 +49,7 @@ class Health:
 
     status: str = "starting"
     why: str = ""
+    source: str = ""  # what keeps readings from coming, if anything: all is well but for that
     lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
 
     def set(self, status: str, why: str = "") -> None:
