@@ -85,6 +85,7 @@ check-live: setup  ## live killed under traffic, its accuracy, detection and spe
 	$(BIN)/python benchmarks/live_accuracy.py
 	$(BIN)/python benchmarks/live_intervals.py
 	$(BIN)/python benchmarks/live_flags.py
+	$(BIN)/python benchmarks/live_onward.py
 	$(BIN)/python benchmarks/live_drifts.py
 	$(BIN)/python benchmarks/live_detection.py
 	$(BIN)/python benchmarks/live_speed.py

@@ -28,6 +28,7 @@ from fieldmend.live.settings import DAY, Settings
 from fieldmend.live.station import Station
 
 RESULTS = Path(__file__).parent / "results" / "live_speed.md"
+PASSES = 5  # over the same slots; their median: the first one after a fit finds cold caches
 LIMITS = {54: 0.5, 1000: 2.0, 5000: 6.0}  # ms
 
 
@@ -45,11 +46,14 @@ def slot_cpu(nodes: int, fitted: int, slots: int) -> tuple[float, float, int]:
     past = fm.Grid({"temperature": X[:fitted]}, grid.nodes, grid.times[:fitted], grid.slot)
     model = fm.FieldModel.fit(past)
     companions = Companions.fit(past, model)
-    follower = Follower(model, witnesses=companions.witnesses)
-    begun = time.process_time()
-    for row in range(fitted, fitted + slots):
-        follower.follow({"temperature": X[row]}, grid.nodes, int(grid.times[row]), grid.slot)
-    filter_ms = 1e3 * (time.process_time() - begun) / slots
+    passes = []
+    for _ in range(PASSES):
+        follower = Follower(model, witnesses=companions.witnesses)
+        begun = time.process_time()
+        for row in range(fitted, fitted + slots):
+            follower.follow({"temperature": X[row]}, grid.nodes, int(grid.times[row]), grid.slot)
+        passes.append(1e3 * (time.process_time() - begun) / slots)
+    filter_ms = float(np.median(passes))
     settings = Settings(refit=10_000 * DAY)
     with tempfile.TemporaryDirectory() as folder:
         with closing(Journal.open(folder, slot=grid.slot)) as journal:

@@ -1,4 +1,4 @@
-"""Directions and meters in live: nothing at once, and when settled what a recovery says."""
+"""Directions and meters in live: when settled, what a recovery says; at once, onward.py."""
 
 from dataclasses import replace
 
@@ -55,9 +55,9 @@ def test_what_is_short_or_made_up_or_on_a_line_is_not_solved():
     assert afresh.recovered(window, "temperature", options) is None
 
 
-def test_the_status_says_that_they_are_judged_later(tmp_path):
-    live, grid, X = site(tmp_path, given=False), record(), wind()
-    live.clock.time = int(grid.times[FITTED + SLOTS]) + 10 * MINUTE
+def test_they_are_judged_when_settled_and_from_half_a_day_on_at_once(tmp_path):
+    live, grid, X = site(tmp_path, given=False), record(), np.vstack([wind(), wind()[:6]])
+    live.clock.time = int(grid.times[FITTED + len(X)]) + 10 * MINUTE
     live.take(
         [
             Reading(grid.nodes[k], "wind_direction", int(grid.times[FITTED + t]), float(X[t, k]))
@@ -70,14 +70,17 @@ def test_the_status_says_that_they_are_judged_later(tmp_path):
     live.clock.time += MINUTE  # nothing more comes
     while live.station.tick():
         pass
-    assert "judged when settled, not at once: wind_direction" in live.view.now()["why"]
+    assert live.view.now()["why"] == "no model yet: it is fitted to the first 400 slots"
     flags = {
-        rev: np.concatenate([np.frombuffer(one, np.uint8) for (one,) in live.rows(FLAGS, (rev,))])
+        rev: [np.frombuffer(one, np.uint8)[:4] for (one,) in live.rows(FLAGS, (rev,))]
         for rev in (0, 1)
     }
-    assert set(flags[0].tolist()) == {0, Flag.NOT_EVALUATED}
-    assert Flag.PASS in flags[1]
+    assert set(np.concatenate(flags[0][:SLOTS]).tolist()) == {0, Flag.NOT_EVALUATED}
+    assert set(np.concatenate(flags[0][SLOTS:]).tolist()) == {Flag.PASS, Flag.MISSING}
+    assert Flag.PASS in np.concatenate(flags[1])
     live.close()
 
 
-FLAGS = "SELECT k.flag FROM clean k JOIN slots s ON s.id = k.closing WHERE s.rev = ?"
+FLAGS = (
+    "SELECT k.flag FROM clean k JOIN slots s ON s.id = k.closing WHERE s.rev = ? ORDER BY s.slot"
+)

@@ -1,6 +1,7 @@
 """The command: what it refuses, what it shows, a stream from its beginning to its end."""
 
 import json
+import sqlite3
 import subprocess
 import sys
 
@@ -9,10 +10,12 @@ import numpy as np
 import pytest
 
 from fieldmend.cli import main
+from fieldmend.errors import InputError
 from fieldmend.live.companions import Companions, Drifts
 from fieldmend.live.following import Said
 from fieldmend.live.progress import Progress
 from fieldmend.live.settings import MINUTE, Settings
+from live_kills import until
 from live_site import FITTED, NODES, model, record, site
 
 
@@ -22,7 +25,6 @@ def somewhere(tmp_path, monkeypatch):
     return tmp_path
 
 
-@pytest.mark.usefixtures("somewhere")
 @pytest.mark.parametrize(
     ("arguments", "code", "said"),
     [
@@ -39,11 +41,15 @@ def somewhere(tmp_path, monkeypatch):
         (["http", "--state", "x", "--like", "a", "--model", "b"], 2, "not both"),
         (["nothere.csv", "--state", "x", "--listen", "127.0.0.1:0"], 3, "no such file"),
         (["mqtt://127.0.0.1:9/x", "--check"], 3, "no broker at 127.0.0.1:9"),
+        (["http", "--state", "x", "--out", "postgresql://u:p@h/d"], 3, "PGPASSWORD"),
+        (["http", "--state", "x", "--out", "postgresql://h/d?password=p"], 3, "PGPASSWORD"),
+        (["http", "--state", "x", "--out", "ftp://h/x"], 3, "--out"),
     ],
 )
-def test_what_it_refuses(arguments, code, said, capsys):
+def test_what_it_refuses(arguments, code, said, capsys, somewhere):
     assert main(["live", *arguments]) == code
     assert said in capsys.readouterr().err
+    assert not list(somewhere.iterdir())  # nor does it leave a folder behind
 
 
 def test_it_prints_what_mosquitto_should_be_told(capsys):
@@ -96,9 +102,31 @@ def test_a_stream_with_an_end_is_closed_to_its_last_reading(tmp_path, capsys):
     assert rows == (20 * NODES,)
 
 
-def test_lengths_of_time_that_do_not_fit_are_refused():
-    from fieldmend.errors import InputError
+def test_a_service_that_is_stopped_has_not_failed(tmp_path):
+    """SIGTERM, as systemd sends it: exit 0, and one JSON object where that was asked for."""
+    command = [
+        sys.executable, "-m", "fieldmend", "live", "http", "--state", str(tmp_path / "site"),
+        "--listen", "127.0.0.1:0", "--json",
+    ]  # fmt: skip
+    running = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    until(lambda: _status(tmp_path / "site") == "ok")
+    running.terminate()
+    out, said = running.communicate(timeout=30)
+    assert running.returncode == 0, said
+    assert json.loads(out)["readings"]["received"] == 0
+    assert not said
 
+
+def _status(folder):
+    from fieldmend.live.view import View
+
+    try:
+        return View(folder).counts()["status"]
+    except (InputError, sqlite3.Error):
+        return "not there yet"
+
+
+def test_lengths_of_time_that_do_not_fit_are_refused():
     with pytest.raises(InputError, match="--window is too short"):
         Settings(window=MINUTE)
     with pytest.raises(InputError, match="--keep is shorter"):

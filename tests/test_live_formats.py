@@ -91,6 +91,9 @@ def test_each_format_is_recognised_and_read(name):
         (b'{"node": "m7", "time": 1e300, "t": 1}', "no time"),
         (b'{"end_device_ids": {"device_id": 5}, "uplink_message": 7}', ""),
         (b'[{"bn": "m7:", "n": "t", "v": "x"}]', "no number"),
+        (b'{"node": "m\\u00007", "t": 1}', "no node"),
+        (b'{"node": "m7", "t\\u0000": 1}', "no number"),
+        (b'{"node": "m7", "": 1}', "no number"),
     ],
 )
 def test_what_cannot_be_read_is_refused_with_a_reason_and_breaks_nothing(payload, why):

@@ -152,6 +152,75 @@ def test_old_days_move_into_parquet_and_a_folder_is_recovered_with_them(live, tm
     np.testing.assert_allclose(after.values["temperature"], truth, rtol=1e-12)
 
 
+def test_what_comes_of_a_day_that_was_moved_joins_it(live, tmp_path):
+    """A gateway that was away for weeks: its readings are added, those that are there stay."""
+    for row in range(FITTED, FITTED + 300):
+        live.clock.time = int(record().times[row])
+        live.take(live.reads(row))
+    live.end(FITTED + 299)
+    while live.station.tick():
+        pass
+    journal, stop = live.station.journal, int(record().times[FITTED + 290])
+    assert move_old_days(journal, stop) == 1
+    readings = tmp_path / "site" / "days" / "2026-03-02.readings.parquet"
+    clean = tmp_path / "site" / "days" / "2026-03-02.parquet"
+    ask = "SELECT count(*), count(DISTINCT (node, time, variable)) FROM read_parquet(?)"
+    with duckdb.connect() as con:
+        before = con.execute(ask, [str(readings)]).fetchone()
+        said = con.execute("SELECT count(*) FROM read_parquet(?)", [str(clean)]).fetchone()
+        repeats = live.reads(FITTED)
+        late = [one._replace(time=one.time + 1) for one in repeats]
+        live.take(repeats + late)
+        assert move_old_days(journal, stop) == 1
+        after = con.execute(ask, [str(readings)]).fetchone()
+        assert after == (before[0] + len(late), before[1] + len(late))
+        assert con.execute("SELECT count(*) FROM read_parquet(?)", [str(clean)]).fetchone() == said
+    for file in (readings, clean):  # as the journal
+        assert stat.S_IMODE(file.stat().st_mode) == 0o600
+
+
+def test_a_reading_that_comes_while_its_day_is_moved_is_not_forgotten(live, monkeypatch):
+    from fieldmend.live import keeping
+
+    for row in range(FITTED, FITTED + 300):
+        live.clock.time = int(record().times[row])
+        live.take(live.reads(row))
+    live.end(FITTED + 299)
+    while live.station.tick():
+        pass
+    late = [one._replace(time=one.time + 1) for one in live.reads(FITTED)]
+    write = keeping._write_clean
+
+    def meanwhile(*given):
+        write(*given)
+        live.take(late)
+
+    monkeypatch.setattr(keeping, "_write_clean", meanwhile)
+    stop = int(record().times[FITTED + 290])
+    assert move_old_days(live.station.journal, stop) == 0
+    kept = {time for (time,) in live.rows("SELECT time FROM readings")}
+    assert {one.time for one in late} <= kept
+    monkeypatch.undo()
+    assert move_old_days(live.station.journal, stop) == 1
+
+
+def test_days_stay_while_a_model_is_fitted_to_them(monkeypatch):
+    from types import SimpleNamespace
+
+    from fieldmend.live import running
+
+    moved = []
+    monkeypatch.setattr(running, "move_old_days", lambda _, before: moved.append(before))
+    one = SimpleNamespace(models=SimpleNamespace(fitting=True), closed=9 * DAY, journal=None)
+    keeper = running._Keeper(one, 2 * DAY)
+    keeper.look(9 * DAY)
+    assert keeper.thread is None
+    one.models.fitting = False
+    keeper.look(9 * DAY)
+    keeper.thread.join()
+    assert moved == [7 * DAY]
+
+
 def test_a_day_that_was_not_sent_stays(live):
     with live.station.journal.writing() as connection:
         connection.execute("INSERT INTO sent VALUES ('slow', 0, 0)")

@@ -291,6 +291,16 @@ def test_health_says_degraded_while_nothing_can_be_stored(fresh):
     assert (now["status"], now["why"]) == ("degraded", "disk full")
 
 
+def test_what_keeps_readings_from_coming_is_said(fresh):
+    before = fresh.json("/v1/now")["why"]
+    fresh.filled.intake.health.source = "the broker is gone"
+    time.sleep(1.1)  # as long as an answer holds
+    now = fresh.json("/v1/now")
+    assert now["why"] == "; ".join(part for part in ("the broker is gone", before) if part)
+    assert now["status"] == "ok"
+    assert fresh.ask("/healthz").status == 200
+
+
 def test_a_message_that_cannot_be_stored_takes_nobody_else_with_it(fresh, monkeypatch):
     import threading
 

@@ -11,7 +11,7 @@ from fieldmend.live.intake import Intake
 from fieldmend.live.journal import Journal
 from fieldmend.live.sources.feed import Feed
 from fieldmend.live.sources.file import GrowingFile
-from fieldmend.live.sources.mqtt import Address
+from fieldmend.live.sources.mqtt import Address, Broker
 from fieldmend.live.view import View
 from live_kills import MOSQUITTO, kills_by_post, kills_of_broker, kills_of_live, until
 from live_site import NODES, model, record
@@ -69,6 +69,36 @@ def test_a_file_is_followed_across_rotation_truncation_and_a_restart(feed, tmp_p
     found = View(feed.intake.journal.folder).counts()["readings"]
     assert found["duplicate"] == 0  # it went on where it was
     assert found["rejected"] == 0
+
+
+def test_a_file_that_is_written_anew_and_longer_is_read_from_its_beginning(feed, tmp_path):
+    """Cut and filled between two looks, or while nobody looked: its length does not tell."""
+    path = tmp_path / "logger.csv"
+    for first, number in ((0, 3), (10, 8), (30, 20)):
+        path.write_text(HEADER + lines(first, number))  # the same file: it keeps its inode
+        GrowingFile(path, follow=False).run(feed)
+    assert stored(feed) == 31
+    with path.open("a") as file:
+        file.write(lines(60, 2))
+    source = GrowingFile(path)
+    source._resume(feed)
+    while source._read(feed):
+        pass
+    path.write_text(HEADER + lines(100, 40))
+    while source._read(feed):
+        pass
+    source.file.close()
+    found = View(feed.intake.journal.folder).counts()["readings"]
+    assert (found["stored"], found["duplicate"], found["rejected"]) == (73, 0, 0)
+
+
+def test_a_broker_that_is_not_there_is_said(feed):
+    source = Broker(Address.of("mqtt://127.0.0.1:9/site/#"), "session")
+    thread = threading.Thread(target=source.run, args=(feed,))
+    thread.start()
+    until(lambda: feed.intake.health.source == "no broker at 127.0.0.1, nothing comes")
+    feed.ended.set()
+    thread.join()
 
 
 def test_credentials_in_an_address_are_refused_and_not_repeated():

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import json
 import logging
+import signal
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -14,7 +17,7 @@ from fieldmend.cli.app import OUTPUT, SHOWING, AsJson, Quiet, command
 from fieldmend.cli.help import flag
 
 if TYPE_CHECKING:
-    from fieldmend.live.running import Order
+    from fieldmend.live.running import Live, Order
 
 INPUT, TIME, MODEL, SERVER = "Input", "Time", "Model", "Server"
 
@@ -213,7 +216,7 @@ def live(  # noqa: PLR0913 - options, keyword-only
     except UnsafeError as error:
         raise typer.BadParameter(str(error)) from None
     order = replace(order, serving=served, **_beginning(like, model, slot, level))
-    _run(order, quiet=quiet, warnings=served.warnings)
+    _run(order, quiet=quiet, as_json=as_json)
 
 
 def _order(
@@ -268,28 +271,46 @@ def _beginning(like: Path | None, model: Path | None, slot: str, level: float) -
     }
 
 
-def _run(order: Order, *, quiet: bool, warnings: tuple[str, ...]) -> None:
+def _run(order: Order, *, quiet: bool, as_json: bool) -> None:
     from fieldmend.live.running import Live
+    from fieldmend.live.view import View
 
     def say(text: str) -> None:
-        if not quiet:
+        if not quiet and not as_json:
             typer.echo(text, err=True)
 
     logging.basicConfig(
-        level=logging.ERROR if quiet else logging.INFO,
+        level=logging.ERROR if quiet else logging.WARNING if as_json else logging.INFO,
         stream=sys.stderr,
         format="%(asctime)s %(message)s",
         datefmt="%H:%M:%S",
     )
     for name in ("uvicorn", "uvicorn.access", "fieldmend.recovery"):
         logging.getLogger(name).setLevel(logging.WARNING)
-    for text in warnings:
-        say(f"warning: {text}")
     live = Live(order, say=say)
-    try:
-        live.run()
-    except KeyboardInterrupt:
+    with _ended_by_services(live):
+        try:
+            live.run()
+        except KeyboardInterrupt:
+            live.ended.set()
+    if live.ended.is_set():
         say("ended; everything that was acknowledged is in the journal")
+    if as_json:
+        typer.echo(json.dumps(View(order.state).counts(), indent=2))
+
+
+@contextmanager
+def _ended_by_services(live: Live) -> Iterator[None]:
+    """SIGTERM is how services are stopped: an end like any other, and no failure."""
+    try:
+        before = signal.signal(signal.SIGTERM, lambda *_: live.ended.set())
+    except ValueError:  # not the main thread, as in tests: whoever runs it ends it
+        yield
+        return
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 def _check(order: Order) -> None:

@@ -123,8 +123,9 @@ def hear(
             if not worse.any():
                 break
             believed = believed & ~worse
-    told = _told(field, now, slot, found, _Which(seen, believed))
-    return _after(now, slot, found, _Which(seen, believed)), told
+    which = _Which(seen, believed, np.where(believed, now.spread / slot.noise, 0.0))
+    told = _told(field, now, slot, found, which)
+    return _after(now, slot, found, which), told
 
 
 def _stepped(field: Field, now: Belief, y: Array, seen: Mask, gate: float | Array) -> Belief:
@@ -224,11 +225,12 @@ class _Slot:
 class _Which:
     seen: Mask
     believed: Mask
+    gain: Array  # of each node's own part by its reading
 
 
 def _after(now: Belief, slot: _Slot, found: _Update, which: _Which) -> Belief:
     """The belief after the update: given b, each node's own part is a scalar filter."""
-    gain = _gain(now, slot, which)
+    gain = which.gain
     return replace(
         now,
         factors=now.factors + found.shift,
@@ -244,7 +246,7 @@ def _after(now: Belief, slot: _Slot, found: _Update, which: _Which) -> Belief:
 
 def _told(field: Field, now: Belief, slot: _Slot, found: _Update, which: _Which) -> Heard:
     """What there is to tell of the slot."""
-    gain = _gain(now, slot, which)
+    gain = which.gain
     before = now.expected(field)
     mean = before + slot.h @ found.shift + gain * found.rest
     # After the update a + c is h(1 − gain), and v is v(1 − gain).
@@ -265,11 +267,6 @@ def _told(field: Field, now: Belief, slot: _Slot, found: _Update, which: _Which)
 def _forms(rows: Array, matrix: Array) -> Array:
     """xᵀMx for each row x."""
     out: Array = np.einsum("nr,nr->n", rows @ matrix, rows)
-    return out
-
-
-def _gain(now: Belief, slot: _Slot, which: _Which) -> Array:
-    out: Array = np.where(which.believed, now.spread / slot.noise, 0.0)
     return out
 
 

@@ -1,7 +1,7 @@
 """Directions and meters, which no model follows: settled as a recovery of the window solves them.
 
-A filter knows straight lines only, so nothing is said of them at once. When a slot settles, there
-is a window of readings around it, and that is enough to solve them from.
+A filter knows straight lines only; what is said of them at once, `onward.py` says. When a slot
+settles, there is a window of readings around it, and that is enough to solve them from.
 """
 
 from __future__ import annotations

@@ -12,6 +12,8 @@ from fieldmend.field.fieldmodel import FieldModel
 from fieldmend.field.online import Ahead, Now, State, ahead, judge, start
 from fieldmend.flags import Flag
 from fieldmend.grid import Array, Grid
+from fieldmend.live.afresh import LEAST
+from fieldmend.live.onward import Onward, begun
 from fieldmend.live.witnesses import Witness, judged, unrest
 from fieldmend.recovery.judging import outside
 from fieldmend.recovery.skewed import Scale
@@ -68,6 +70,10 @@ class Follower:
         Condition → lowest and highest possible value.
     witnesses
         Condition → who is heard for its odd readings.
+    units
+        Of conditions, by name.
+    level
+        Of intervals that no model has.
     """
 
     model: FieldModel | None = None
@@ -78,7 +84,11 @@ class Follower:
     told: dict[str, Now] = field(default_factory=dict)
     odd: dict[str, Mask] = field(default_factory=dict)  # as `told`: odd, whoever speaks for it
     witnesses: Mapping[str, Witness] = field(default_factory=dict)
+    units: Mapping[str, str] = field(default_factory=dict)
+    level: float = 0.9
     nodes: tuple[str, ...] = ()
+    onward: dict[str, Onward] = field(default_factory=dict)  # directions and meters
+    _rows: dict[str, list[Array]] = field(default_factory=dict)  # first slots of what may be one
     _calm: dict[str, Calm] = field(default_factory=dict)
     _restless: dict[str, Array] = field(default_factory=dict)  # by node
     _bounds: dict[str, Scale] = field(default_factory=dict)
@@ -87,6 +97,7 @@ class Follower:
     def replay(self, grid: Grid) -> None:
         """Begin anew, and follow the readings of past slots: after a start, or with a new model."""
         self.states, self._calm, self._restless = {}, {}, {}
+        self.onward, self._rows = {}, {}
         for row, time in enumerate(grid.times.tolist()):
             self.follow(
                 {name: X[row] for name, X in grid.values.items()}, grid.nodes, time, grid.slot
@@ -97,7 +108,7 @@ class Follower:
     ) -> dict[str, Said]:
         """One slot further; a slot that does not follow the last one begins anew."""
         if time != self.stop:
-            self.states = {}
+            self.states, self.onward, self._rows = {}, {}, {}
         self.stop = time + slot
         self._match(nodes)
         known = () if self.model is None else self.model.conditions
@@ -116,7 +127,30 @@ class Follower:
         }
         self.told, self.odd = {}, {}
         self._judge({name: self._ahead(name, row, time, slot) for name, row in rows.items()}, rows)
-        return {name: self._said(name, y, failed[name]) for name, y in every.items()}
+        out = {name: self._said(name, y, failed[name]) for name, y in every.items()}
+        for name, y in every.items():
+            if name not in known:
+                out[name] = self._carried_on(name, np.where(failed[name], np.nan, y), out[name])
+        return out
+
+    def _carried_on(self, name: str, y: Array, said: Said) -> Said:
+        """A condition without a model: a direction or a meter goes on from where it was."""
+        if name not in self.onward:
+            rows = self._rows.setdefault(name, [])
+            rows.append(y)
+            if len(rows) == LEAST:
+                found = begun(name, self.units.get(name, ""), rows, self.level)
+                if found is not None:
+                    self.onward[name] = found
+                rows.clear()  # what is none of these may become one
+            return said
+        now = self.onward[name].follow(y)
+        known = np.isfinite(now.estimate) & np.isfinite(now.lower)
+        judged = np.where(now.believed, np.uint8(Flag.PASS), np.uint8(Flag.SUSPECT))
+        unheard = np.where(known, np.uint8(Flag.MISSING), np.uint8(0))
+        flag = np.where(np.isnan(said.observed), unheard, judged)
+        flag = np.where(said.flag == Flag.FAIL, said.flag, flag)
+        return replace(said, estimate=now.estimate, lower=now.lower, upper=now.upper, flag=flag)
 
     def _match(self, nodes: tuple[str, ...]) -> None:
         """Where the model's nodes stand among the journal's; −1: nowhere."""

@@ -6,6 +6,7 @@ journal's lock writes what everybody brought.
 
 from __future__ import annotations
 
+import logging
 import sqlite3
 import threading
 from collections.abc import Iterable, Sequence
@@ -20,6 +21,7 @@ from fieldmend.live.messages import Read, Refused, from_json
 from fieldmend.live.writing import Writer
 from fieldmend.text import shown
 
+log = logging.getLogger(__name__)
 LARGEST = 512 * 1024  # bytes of one message or body
 MOST_WAITING = 200_000  # readings that wait for a commit: beyond that, come again
 RETRY = 2.0  # seconds
@@ -47,6 +49,7 @@ class Health:
 
     status: str = "starting"
     why: str = ""
+    source: str = ""  # what keeps readings from coming, if anything: all is well but for that
     lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
 
     def set(self, status: str, why: str = "") -> None:
@@ -173,6 +176,8 @@ class Intake:
                 results = [self.writer.store(connection, t.reads, t.arrived) for t in batch]
         except (sqlite3.Error, OSError) as error:
             self.writer.forget()
+            if self.health.status != "degraded":
+                log.error("the journal cannot be written: %s", error)
             self.health.set("degraded", f"the journal cannot be written: {error}")
             for ticket in batch:
                 ticket.error = error

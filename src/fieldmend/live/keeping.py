@@ -27,7 +27,8 @@ def move_old_days(journal: Journal, before: int) -> int:
     """Move whole days that end before a time (µs); how many were moved.
 
     A day is written whole, then removed in one transaction: a process that ends in between writes
-    it again. Rows that a target has not been sent yet stay, and their day with them.
+    it again. Rows that a target has not been sent yet stay, and their day with them; so do readings
+    that came while it was written, until the next time. What is in a day's files already stays.
     """
     moved = 0
     while True:
@@ -38,9 +39,10 @@ def move_old_days(journal: Journal, before: int) -> int:
             folder = journal.folder / FOLDER
             folder.mkdir(exist_ok=True)
             name = stamp(day)[:10]
-            _write_readings(connection, day, folder / f"{name}.readings.parquet")
+            written = _write_readings(connection, day, folder / f"{name}.readings.parquet")
             _write_clean(connection, str(journal.get("network")), day, folder / f"{name}.parquet")
-        _forget(journal, day)
+        if not _forget(journal, day, written):
+            return moved
         log.info("%s moved into %s", name, folder)
         moved += 1
 
@@ -62,7 +64,8 @@ def _all_sent(connection: sqlite3.Connection, stop: int) -> bool:
     return newest is None or behind is None or behind >= newest
 
 
-def _write_readings(connection: sqlite3.Connection, day: int, path: Path) -> None:
+def _write_readings(connection: sqlite3.Connection, day: int, path: Path) -> int:
+    """A day's readings; how many there were in the journal."""
     rows = connection.execute(
         "SELECT n.name, r.time, c.name, r.value, c.unit FROM readings r "
         "JOIN nodes n ON n.id = r.node JOIN conditions c ON c.id = r.condition "
@@ -79,7 +82,8 @@ def _write_readings(connection: sqlite3.Connection, day: int, path: Path) -> Non
     }
     text = "{0}::VARCHAR AS {0}".format
     cells = text("node"), "timezone('UTC', time) AS time", text("variable"), "value", text("unit")
-    _write(given, ", ".join(cells), path)
+    _write(given, ", ".join(cells), path, ("time", "node", "variable"))
+    return len(rows)
 
 
 def _write_clean(connection: sqlite3.Connection, network: str, day: int, path: Path) -> None:
@@ -102,19 +106,32 @@ def _write_clean(connection: sqlite3.Connection, network: str, day: int, path: P
     texts = ", ".join(f"{n}::VARCHAR AS {n}" for n in ("network", "node", "condition"))
     cells = ", ".join(f"CASE WHEN isnan({n}) THEN NULL ELSE {n} END AS {n}" for n in numbers)
     select = f"{texts}, timezone('UTC', slot) AS slot, rev, {cells}, flag, model::VARCHAR AS model"
-    _write(given, select, path)
+    _write(given, select, path, ("slot", "rev", "condition", "node"))
 
 
-def _write(given: Mapping[str, object], select: str, path: Path) -> None:
+def _write(given: Mapping[str, object], select: str, path: Path, key: tuple[str, ...]) -> None:
+    """A day's file, for its owner alone: what is in it already, and what of `given` is not."""
     with whole(path, force=True) as part, duckdb_connection(part) as con:
         con.register("given", dict(given))
-        copy(con, f"SELECT {select} FROM given", part, FORMAT)
+        text = f"SELECT {select} FROM given"
+        if path.exists():
+            con.register("kept", con.read_parquet(str(path)))
+            same = ", ".join(key)
+            new = f"SELECT * FROM ({text}) ANTI JOIN kept USING ({same})"
+            text = f"SELECT * FROM kept UNION ALL BY NAME {new} ORDER BY {same}"
+        copy(con, text, part, FORMAT)
+        part.chmod(0o600)
 
 
-def _forget(journal: Journal, day: int) -> None:
+def _forget(journal: Journal, day: int, written: int) -> bool:
+    """Remove a day, if the journal has no more of it than was written."""
     with journal.writing() as connection:
+        there = "SELECT count(*) FROM readings WHERE time < ?"
+        if connection.execute(there, (day + DAY,)).fetchone()[0] != written:
+            return False
         connection.execute("DELETE FROM readings WHERE time < ?", (day + DAY,))
         connection.execute(
             "DELETE FROM clean WHERE closing IN (SELECT id FROM slots WHERE slot < ?)", (day + DAY,)
         )
         connection.execute("DELETE FROM slots WHERE slot < ?", (day + DAY,))
+    return True

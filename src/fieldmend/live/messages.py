@@ -108,9 +108,13 @@ def named(
 
 
 def _text(name: str) -> bool:
-    """Whether a name can be written down: half a surrogate pair, as JSON may hold it, can not."""
+    """Whether a name can be written down everywhere.
+
+    Half a surrogate pair, as JSON may hold it, can not; nor can a zero byte, in a table of
+    PostgreSQL: one such name would hold up every row behind it.
+    """
     try:
-        return bool(name.encode())
+        return bool(name) and b"\0" not in name.encode()
     except UnicodeEncodeError:
         return False
 

@@ -179,6 +179,8 @@ class Live:
 
     def run(self) -> None:
         """Until `ended` is set, or a source that has an end has come to it."""
+        source_of(self.order, "")  # what is refused leaves no folder behind
+        targets_of(self.order, "", "")
         lock = Lock(self.order.state)
         try:
             journal = Journal.open(self.order.state, slot=self.order.settings.slot)
@@ -278,6 +280,8 @@ class _Keeper:
             return
         if self.thread is not None and self.thread.is_alive():
             return
+        if self.station.models.fitting:
+            return  # a fit to the past of a backlog still has to read its days
         self.next = now + HOUR
         before = self.station.closed - self.keep
         self.thread = threading.Thread(target=self._move, args=(before,), daemon=True)

@@ -106,6 +106,8 @@ class Station:
             self.settings.limits,
             name=self.models.name,
             witnesses=self.models.companions.witnesses,
+            units=dict(self.journal.connection.execute("SELECT name, unit FROM conditions")),
+            level=self.settings.level,
         )
         self.drifts = Drifts(self.models.companions)
         if model is not None:
@@ -272,7 +274,8 @@ class Station:
         return () if model is None else tuple(model.conditions)
 
     def _telling(self) -> tuple[object, ...]:
-        return len(self.intake.writer.conditions), self.models.refused, self.afresh
+        onward = frozenset(self.follower.onward)
+        return len(self.intake.writer.conditions), self.models.refused, self.afresh, onward
 
     def _failed(self, error: Exception) -> None:
         """The disk is full, or gone: nothing is lost, everything waits."""
@@ -297,7 +300,8 @@ class Station:
     def _status(self) -> None:
         """Say in the journal that all is well."""
         why = ""
-        without = [k for k in self.intake.writer.conditions if k not in self._followed()]
+        judged = {*self._followed(), *self.follower.onward}
+        without = [k for k in self.intake.writer.conditions if k not in judged]
         if self.follower.model is None:
             why = f"no model yet: it is fitted to the first {self.settings.learn} slots"
             if self.models.refused:

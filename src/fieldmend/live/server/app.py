@@ -144,7 +144,10 @@ class Site:
             "check": self._serving.check,
         }
         degraded = health if health.get("status") == "degraded" else {}
-        return {**self._view.now(), "counts": counts, "takes": takes, **degraded}
+        now = self._view.now()
+        source = "" if self._intake is None else self._intake.health.source
+        now["why"] = "; ".join(part for part in (source, now["why"]) if part)
+        return {**now, "counts": counts, "takes": takes, **degraded}
 
     @asynccontextmanager
     async def _lifespan(self, _: Starlette) -> AsyncIterator[None]:

@@ -12,6 +12,7 @@ from fieldmend.live.sources.lines import AT_ONCE, Lines
 
 PAUSE = 0.5  # seconds between two looks
 CHUNK = 1 << 20
+MARK = 256  # bytes before our place that tell whether what we read is still there
 
 
 class GrowingFile:
@@ -31,7 +32,7 @@ class GrowingFile:
         self.path, self.format, self.follow = Path(path), format, follow
         self.lines = Lines(format, str(path))
         self.file: BinaryIO | None = None
-        self.inode, self.place, self.rest = 0, 0, b""
+        self.inode, self.place, self.rest, self.mark = 0, 0, b"", b""
 
     def run(self, feed: Feed) -> None:
         """Read until the feed has ended."""
@@ -50,17 +51,18 @@ class GrowingFile:
                 self.file.close()
 
     def _resume(self, feed: Feed) -> None:
-        """Go on where the journal says, if it is the same file and still as long."""
+        """Go on where the journal says, if it is the same file and holds what we read of it."""
         journal = feed.intake.journal
         inode, place = int(journal.get("file_inode") or 0), int(journal.get("file_place") or 0)
+        mark = bytes.fromhex(journal.get("file_mark") or "")
         if not self._open():
             return
         assert self.file is not None
-        if inode == self.inode and place <= os.fstat(self.file.fileno()).st_size:
+        if inode == self.inode and self._holds(mark, place):
             head = self.file.readline()
             list(self.lines.read(head.decode("utf-8", "replace"), 0))  # the header
             self.file.seek(place)
-            self.place = place
+            self.place, self.mark = place, mark
 
     def _open(self) -> bool:
         try:
@@ -69,7 +71,19 @@ class GrowingFile:
             return False
         self.inode = os.fstat(self.file.fileno()).st_ino
         self.place, self.rest, self.lines = 0, b"", Lines(self.format, str(self.path))
+        self.mark = b""
         return True
+
+    def _holds(self, mark: bytes, place: int) -> bool:
+        """Whether these bytes are before a place: a file cut and written anew may be longer."""
+        assert self.file is not None
+        if os.fstat(self.file.fileno()).st_size < place:
+            return False
+        here = self.file.tell()
+        self.file.seek(place - len(mark))
+        found = self.file.read(len(mark))
+        self.file.seek(here)
+        return found == mark
 
     def _moved(self) -> bool:
         """Whether another file is there now, or this one was cut: then it is begun anew."""
@@ -78,14 +92,14 @@ class GrowingFile:
         except FileNotFoundError:
             return False  # between two files
         if self.file is not None and there.st_ino == self.inode and there.st_size >= self.place:
-            return False
+            return False  # as long as it was; what is in it, `_read` asks
         if self.file is not None:
             self.file.close()
         return self._open()
 
     def _read(self, feed: Feed) -> bool:
         """The next whole lines; False if there are none."""
-        if self.file is None:
+        if self.file is None or self._rewritten():
             return False
         data = self.rest + self.file.read(CHUNK)
         *whole, self.rest = data.split(b"\n")
@@ -98,7 +112,17 @@ class GrowingFile:
         for k in range(0, len(whole), AT_ONCE):
             some = [line.decode("utf-8", "replace") for line in whole[k : k + AT_ONCE]]
             feed.take((one for line in some for one in self.lines.read(line, arrived)), arrived)
-        journal = feed.intake.journal
+        self.mark = (self.mark + data[: len(data) - len(self.rest)])[-MARK:]
+        place, journal = self.place - len(self.rest), feed.intake.journal
         with journal.writing() as connection:
-            put(connection, file_inode=self.inode, file_place=self.place - len(self.rest))
+            put(connection, file_inode=self.inode, file_place=place, file_mark=self.mark.hex())
         return True
+
+    def _rewritten(self) -> bool:
+        """Whether there is more, but not after what was read: then the file is begun anew."""
+        assert self.file is not None
+        size = os.fstat(self.file.fileno()).st_size
+        if size <= self.place or self._holds(self.mark, self.place - len(self.rest)):
+            return False
+        self.file.close()
+        return not self._open()

@@ -135,6 +135,7 @@ class Broker:
                 client.connect(self.address.host, self.address.port, KEEPALIVE)
             except OSError as error:
                 log.warning("no broker at %s (%s)", self.address.host, error)
+                feed.intake.health.source = f"no broker at {self.address.host}, nothing comes"
                 feed.ended.wait(pause)
                 pause = min(2 * pause, RETRY[1])
                 continue
@@ -150,15 +151,19 @@ class Broker:
 
     def _listen(self, client: Any, feed: Feed) -> None:
         """Until the connection is gone."""
-        since = 0.0
+        since, known = 0.0, self._sessions
         while not feed.ended.is_set():
             before = len(self._held)
             code = client.loop(WAIT)
             if code != 0:
                 log.warning("the broker is gone (%s)", code)
+                feed.intake.health.source = "the broker is gone, nothing comes"
                 return
+            if self._sessions > known:
+                known, feed.intake.health.source = self._sessions, ""
             if self._refused:
                 log.warning("the broker refuses: %s", self._refused)
+                feed.intake.health.source = f"the broker refuses: {self._refused}"
                 self._refused = ""
                 feed.ended.wait(RETRY[1])
                 return

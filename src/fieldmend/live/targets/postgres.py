@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from typing import Any
-from urllib.parse import urlsplit
+from urllib.parse import parse_qs, urlsplit
 
 from fieldmend.errors import InputError
 from fieldmend.live.targets.target import Json, Unsent
@@ -39,7 +39,7 @@ class Tables:
 
     def __init__(self, address: str, network: str) -> None:
         parts = urlsplit(address)
-        if parts.password:
+        if parts.password or "password" in parse_qs(parts.query):
             raise InputError(
                 "a password in an address ends in logs", hint="Set PGPASSWORD, or write ~/.pgpass"
             )
