@@ -22,6 +22,7 @@ from fieldmend.errors import InputError
 from fieldmend.faults import Kind, Search
 from fieldmend.flags import Flag
 from fieldmend.grid import Array, Grid
+from fieldmend.recovery.passing import led_through
 from fieldmend.recovery.solving import Solved
 from fieldmend.result.decisions import ACCEPTED, VERDICTS, Decision, Decisions
 from fieldmend.result.options import Options
@@ -193,20 +194,9 @@ class Told:
     def followed(self, solved: Solved, readings: Array, doubted: Array) -> Solved:
         """The field led through readings that the method doubts and the person does not.
 
-        Between them, and from them to the next reading of the node, the correction runs straight.
         `readings` lie on the turn of the estimate.
         """
-        wrong = doubted & self.rejected
-        shift = np.zeros(solved.estimate.shape)
-        slots = np.arange(len(shift))
-        for node in np.flatnonzero(wrong.any(axis=0)):
-            at = np.flatnonzero(~np.isnan(readings[:, node]))
-            with np.errstate(over="ignore", invalid="ignore"):  # a node may send 1e308
-                off = readings[at, node] - solved.estimate[at, node]
-                shift[:, node] = np.interp(slots, at, np.where(wrong[at, node], off, 0.0))
-        ends = (None if end is None else end + shift for end in (solved.lower, solved.upper))
-        lower, upper = ends
-        return replace(solved, estimate=solved.estimate + shift, lower=lower, upper=upper)
+        return led_through(solved, readings, doubted & self.rejected, fading=False)
 
 
 def told(

@@ -13,6 +13,7 @@ from fieldmend.grid import Array
 from fieldmend.quantities import Kind, Quantity, circle
 from fieldmend.recovery.decisions import Told, told
 from fieldmend.recovery.judging import flags, judgeable, outside, usual_distance
+from fieldmend.recovery.passing import led_through
 from fieldmend.recovery.quantity import on_its_scale, resting
 from fieldmend.recovery.remembered import expectation
 from fieldmend.recovery.solving import Around, Solved, Solver, suspicious, typical_error
@@ -146,7 +147,8 @@ def recover_window(piece: Piece, setting: Setting) -> WindowResult:
     around = Around(piece.window, setting.known, setting.level, company)
     solved = setting.solver(believed, around)
     seen = ~np.isnan(piece.readings)
-    if setting.options.unjudged:
+    unseen = given.lasting if solved.suspect is None else given.lasting | solved.suspect
+    if setting.options.unjudged and not unseen.any():
         nobody = np.zeros_like(seen)
         flag = flags(seen, nobody, nobody, given.failed)
         return WindowResult(solved, flag, np.zeros(seen.shape[1]), ())
@@ -169,9 +171,15 @@ def recover_window(piece: Piece, setting: Setting) -> WindowResult:
     event = (given.found.events & ~faults.alone(believed, single)) | kept
     event &= ~given.lasting
     suspect = ((single & ~event) | given.lasting) & judged
+    near = circle.near(given.readings, solved.estimate, turn)
+    bounds = setting.quantity.low, setting.quantity.high
+    led = led_through(solved, near, unseen & judged & ~suspect, bounds=bounds)
+    if setting.options.unjudged:
+        flag = flags(seen, judged, suspect, given.failed)
+        return WindowResult(led, flag, np.zeros(seen.shape[1]), ())
     with np.errstate(over="ignore", invalid="ignore"):
         found = faults.classify(
-            circle.near(given.readings, solved.estimate, turn),
+            near,
             solved.estimate,
             suspect,
             context,
@@ -181,7 +189,7 @@ def recover_window(piece: Piece, setting: Setting) -> WindowResult:
         )
     found, suspect = _worth_telling(found, suspect, given)
     return WindowResult(
-        solved,
+        led,
         flags(seen, judged, suspect, given.failed),
         np.maximum(
             usual_distance(circle.near(believed, solved.estimate, turn), solved.estimate), usual
