@@ -131,3 +131,19 @@ def test_what_is_neither_is_not_followed_and_nodes_may_join():
     now = one.follow(np.r_[rows[-1], 10.0, np.nan])
     assert now.believed.tolist() == [True] * 6 + [False]
     assert np.isnan(now.estimate[6])  # never heard
+
+
+@pytest.mark.parametrize(
+    ("name", "make", "growth"),
+    [("wind_direction", vanes, 2**0.5), ("energy_total", meters, 2.0)],
+)
+def test_beyond_the_gaps_that_there_were_intervals_grow_with_them(name, make, growth):
+    one = begun(name, "", list(make()), 0.9)
+    np.testing.assert_allclose(one.widths[1:] / one.widths[:-1], growth)
+    shown = make()[-1]
+    shown[3] = np.nan
+    wide = []
+    for _ in range(8):
+        now = one.follow(shown)
+        wide.append(now.upper[3] - now.estimate[3])
+    assert wide[7] / wide[0] == pytest.approx(growth**3, rel=0.1)  # told anew meanwhile
