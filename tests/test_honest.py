@@ -13,7 +13,6 @@ from fieldmend.grid import Grid
 from fieldmend.holdout import drawing
 from fieldmend.holdout.blocks import spread
 from fieldmend.holdout.drawing import draw
-from fieldmend.holdout.lastword import leaning
 from fieldmend.holdout.scoring import FAR, Lost, Said, Witnesses, believed, score, weights
 from fieldmend.holdout.strata import COUNT, STARTS, strata
 from fieldmend.recovery import conditions, honest, solving
@@ -195,7 +194,6 @@ def test_the_second_run_is_the_whole_recovery_of_what_is_left():
     held = Witnesses.of(trial.readings, mask, trial.lost, Said(left.estimate))
     np.testing.assert_allclose(np.abs(held.error), errors)
     assert rec.holdout.false == 0
-    held = leaning(held, np.ones(held.error.size, dtype=bool))
     expected = score(held, Lost.of(~np.isnan(trial.readings), trial.lost))
     assert rec.holdout.method.mae == expected.method.mae
     assert rec.holdout.method.mae < rec.holdout.line.mae
@@ -220,7 +218,6 @@ def test_of_a_larger_record_both_runs_have_one_model_that_never_saw_the_hidden_r
     np.testing.assert_array_equal(one.fitted.field.loadings, other.fitted.field.loadings)
     left = one_condition(trial.grid, "value", honest.everywhere(Options()))
     held = Witnesses.of(trial.readings, trial.hidden.mask, trial.lost, Said(left.estimate))
-    held = leaning(held, np.ones(held.error.size, dtype=bool))
     expected = score(held, Lost.of(~np.isnan(trial.readings), trial.lost))
     assert one.holdout.method.mae == expected.method.mae
     # What is given out has heard the readings that were hidden.
@@ -282,17 +279,12 @@ def witnesses(error, line, stratum, *, block=None, inside=None, gap=None):
     error, line = np.asarray(error, float), np.asarray(line, float)
     stratum = np.asarray(stratum)
     return Witnesses(
-        error, line, *held(error, inside), stratum,
+        error, line,
+        np.full(error.shape, np.nan) if inside is None else np.asarray(inside, float),
+        stratum,
         np.asarray(STARTS)[stratum % 5] if gap is None else np.asarray(gap),
         np.arange(error.size) % 20 if block is None else np.asarray(block),
     )  # fmt: skip
-
-
-def held(error, inside):
-    """Sides of intervals that hold the reading where `inside`."""
-    if inside is None:
-        return np.full((2, error.size), np.nan)
-    return np.where(np.asarray(inside) > 0, 2.0, 0.5) * np.abs(error) * np.ones((2, 1))
 
 
 def lost_in(counts):

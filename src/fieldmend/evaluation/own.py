@@ -13,7 +13,6 @@ from fieldmend.holdout.scoring import Said
 from fieldmend.metrics import GapErrors, HiddenErrors
 from fieldmend.recovery import honest
 from fieldmend.recovery.conditions import one_condition, scored_condition
-from fieldmend.recovery.lastword import has_last_word
 from fieldmend.result.options import Options
 from fieldmend.text import gap_range
 
@@ -32,7 +31,7 @@ def own_rows(
     options = Options(seed=seed, kinds=dict(kinds)).for_grid(grid)
     first, scores = scored_condition(grid, name, options)
     doubt = honest.Doubt.of(first)
-    whole = None if scores is None else scores.whole(doubt, leans=has_last_word(first))
+    whole = None if scores is None else scores.whole(doubt)
     if whole is None:
         return []
     rows = error_rows(LINE, whole.line)

@@ -56,28 +56,28 @@ class Said:
     lower: Array | None = None
     upper: Array | None = None
 
-    def sides(self, hidden: Mask) -> tuple[Array, Array]:
-        """How far below and above the estimate its interval reaches; NaN where there is none."""
+    def held(self, truth: Array, hidden: Mask, period: float) -> Array:
+        """1 where the interval held the truth, 0 where not, NaN where there is none."""
         if self.lower is None or self.upper is None:
-            none = np.full(int(hidden.sum()), np.nan)
-            return none, none
-        at = self.estimate[hidden]
-        return at - self.lower[hidden], self.upper[hidden] - at
+            return np.full(truth.shape, np.nan)
+        low, high = self.lower[hidden], self.upper[hidden]
+        held = (low <= truth) & (truth <= high)
+        if period:
+            held = (truth - low) % period <= high - low
+        return np.where(np.isnan(low + high), np.nan, held)
 
 
 @dataclass(frozen=True)
 class Witnesses:
     """Hidden readings and what was said of them; one entry each.
 
-    ``error`` and ``line`` are signed, ``below`` and ``above`` are how far the interval reaches from
-    the estimate, NaN without interval. ``block`` numbers stretches of time: gaps of one block may
-    share their errors.
+    ``error`` and ``line`` are signed, ``inside`` is 1 where the interval held the reading, NaN
+    without interval. ``block`` numbers stretches of time: gaps of one block may share their errors.
     """
 
     error: Array
     line: Array
-    below: Array
-    above: Array
+    inside: Array
     stratum: Index
     gap: Index
     block: Index
@@ -97,7 +97,7 @@ class Witnesses:
         found = cls(
             around(said.estimate[hidden] - truth, period),
             around(_straight(left, period)[hidden] - truth, period),
-            *said.sides(hidden),
+            said.held(truth, hidden, period),
             nowhere,
             nowhere,
             nowhere,
@@ -109,16 +109,6 @@ class Witnesses:
         gap = gap_at(heard)
         stratum = strata(heard, expected)[hidden]
         return replace(self, stratum=stratum, gap=gap[hidden], block=blocks_of(heard, hidden, gap))
-
-    @property
-    def inside(self) -> Array:
-        """1 where the interval held the reading, 0 where not, NaN where there is none."""
-        held = (self.error <= self.below) & (-self.error <= self.above)
-        return np.where(np.isnan(self.below + self.above), np.nan, held)
-
-    def moved(self, by: Array) -> Witnesses:
-        """The same by estimates that lie elsewhere, their intervals with them."""
-        return replace(self, error=self.error + by)
 
     @classmethod
     def pooled(cls, parts: Sequence[Witnesses]) -> Witnesses:

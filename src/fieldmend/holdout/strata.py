@@ -27,16 +27,9 @@ def strata(heard: Mask, expected: Mask) -> Index:
     expected
         True where a reading arrived or was lost: where the node was in service.
     """
-    return strata_of(gap_at(heard), silent_slots(heard, expected))
-
-
-def strata_of(gap: Index, silent: Mask) -> Index:
-    """The same from the lengths of gaps, slots × nodes, and slots in which the network is silent.
-
-    A reading, which lies in no gap, counts as the shortest.
-    """
-    kind = np.searchsorted(np.asarray(STARTS), np.maximum(gap, 1), side="right") - 1
-    kind[silent] += len(STARTS)
+    gap = gap_at(heard)
+    kind = np.searchsorted(np.asarray(STARTS), gap, side="right") - 1
+    kind[silent_slots(heard, expected)] += len(STARTS)
     return kind
 
 

@@ -27,7 +27,6 @@ from fieldmend.quantities import Quantity, identify
 from fieldmend.recovery import honest
 from fieldmend.recovery.condition import Share
 from fieldmend.recovery.keeping import Kept, opened
-from fieldmend.recovery.lastword import has_last_word, with_last_word
 from fieldmend.recovery.modelling import Known, still_fitting
 from fieldmend.recovery.regional import recover_nodes
 from fieldmend.recovery.solving import DECIDES, Solver
@@ -166,19 +165,11 @@ class Work:
     def scored(self, found: Recovered, scores: honest.Scores | None) -> Recovered:
         """A condition with how far off it is, and whether a model still fits it."""
         if scores is not None and found.method not in WITHOUT_SCORE:
-            found = scored(found, scores)
+            found = replace(found, holdout=scores.whole(honest.Doubt.of(found)))
         if self.known is None:
             return found
         model = self.known.applying(found.name, self.within(found.name))
         return found if model is None else still_fitting(found, model, self.options)
-
-
-def scored(found: Recovered, scores: honest.Scores) -> Recovered:
-    """A condition with the last word of its hidden readings, and how far off it then is."""
-    doubt, leans = honest.Doubt.of(found), has_last_word(found)
-    if leans and scores.seen:
-        found = with_last_word(found, scores.last_word(doubt), doubt)
-    return replace(found, holdout=scores.whole(doubt, leans=leans))
 
 
 def one_condition(grid: Grid, name: str, options: Options, known: Known | None = None) -> Recovered:

@@ -23,7 +23,6 @@ from fieldmend.field.regions import Region
 from fieldmend.flags import BAD
 from fieldmend.grid import Array, Grid
 from fieldmend.holdout.drawing import Hidden, draw
-from fieldmend.holdout.lastword import LastWord, leaning
 from fieldmend.holdout.scoring import Lost, Said, Witnesses, believed
 from fieldmend.holdout.scoring import score as summed
 from fieldmend.recovery.filling import replaced
@@ -176,41 +175,24 @@ class Scores:
         self.where.append(Stretch(trial.rows, nodes, ~np.isnan(readings), lost, hidden))
         self.copied |= trial.hidden.copied
 
-    def whole(self, doubt: Doubt | None = None, *, leans: bool = False) -> Holdout | None:
-        """All stretches as one; None without any. `doubt`: what is known of the readings.
-
-        Where the recovery `leans` to the line, as `last_word` says, so do the scored estimates.
-        """
+    def whole(self, doubt: Doubt | None = None) -> Holdout | None:
+        """All stretches as one; None without any. `doubt`: what is known of the readings."""
         if not self.seen:
             return None
-        every, lost, false, suspect = self._pooled(doubt)
-        kept = believed(false)
-        if leans:
-            every = leaning(every, kept)
-        found = summed(every.kept(kept), lost, copied=self.copied, suspect=suspect[kept])
-        total = summed(every, lost, copied=self.copied, suspect=suspect)
-        if found is None or total is None:
-            return total
+        parts = [_placed(*pair, doubt) for pair in zip(self.seen, self.where, strict=True)]
+        seen = Witnesses.pooled([part.seen for part in parts])
+        lost = Lost.pooled([part.lost for part in parts])
+        kept = believed(np.concatenate([part.false for part in parts]))
+        suspect = np.concatenate([part.suspect for part in parts])
+        found = summed(seen.kept(kept), lost, copied=self.copied, suspect=suspect[kept])
+        every = summed(seen, lost, copied=self.copied, suspect=suspect)
+        if found is None or every is None:
+            return every
         return replace(
             found,
             false=int(np.count_nonzero(~kept)),
-            all_mae=total.method.mae,
-            all_line_mae=total.line.mae,
-        )
-
-    def last_word(self, doubt: Doubt | None = None) -> LastWord:
-        """How far hidden readings would have the estimate lean to the line."""
-        every, _, false, _ = self._pooled(doubt)
-        return LastWord.learnt(every.kept(believed(false)))
-
-    def _pooled(self, doubt: Doubt | None) -> tuple[Witnesses, Lost, Array, Array]:
-        """Hidden readings, lost ones; which of the former are no truth, which are suspect."""
-        parts = [_placed(*pair, doubt) for pair in zip(self.seen, self.where, strict=True)]
-        return (
-            Witnesses.pooled([part.seen for part in parts]),
-            Lost.pooled([part.lost for part in parts]),
-            np.concatenate([part.false for part in parts]),
-            np.concatenate([part.suspect for part in parts]),
+            all_mae=every.method.mae,
+            all_line_mae=every.line.mae,
         )
 
 

@@ -1,9 +1,9 @@
 """What passes is evidence: the field led through readings that only looked false.
 
 A field is solved without the readings that it doubts, or that a search for lasting faults hides.
-Some of them pass in the end: others saw it too, it is the node's habit, the field expects them
-after all. What was lost among them is then what they show, not what the field would have been had
-nothing happened.
+Some of them pass in the end: nothing jumped, it is the node's habit, the field expects them after
+all. What was lost among them is then what they show, not what the field would have been had nothing
+happened.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from fieldmend.field.leading import correction
 from fieldmend.grid import Array
 from fieldmend.recovery.solving import Solved
 
@@ -26,42 +27,14 @@ def led_through(
 ) -> Solved:
     """The field with a correction that leads it through some readings of its nodes.
 
-    Between them, and from them to the next reading of the node, the correction runs straight.
-    `readings` lie on the turn of the estimate, `bounds` are what the quantity can be. Where
-    `fading`, the correction is gone after as many slots as the departure itself was seen to last: a
-    minute's peak says nothing of a day of silence.
+    `readings` lie on the turn of the estimate, `bounds` are what the quantity can be.
     """
-    nodes = np.flatnonzero(passed.any(axis=0))
-    if not len(nodes):
+    if not passed.any():
         return solved
-    shift = np.zeros(solved.estimate.shape)
-    slots = np.arange(len(shift))
-    for node in nodes:
-        at = np.flatnonzero(~np.isnan(readings[:, node]))
-        own = passed[at, node]
-        with np.errstate(over="ignore", invalid="ignore"):  # a node may send 1e308
-            off = np.where(own, readings[at, node] - solved.estimate[at, node], 0.0)
-            shift[:, node] = np.interp(slots, *(_faded(at, own, off) if fading else (at, off)))
+    shift = correction(solved.estimate, readings, passed, fading=fading)
     estimate, lower, upper = (
         None if end is None else np.where(shift == 0, end, np.clip(end + shift, *bounds))
         for end in (solved.estimate, solved.lower, solved.upper)
     )
     assert estimate is not None
     return replace(solved, estimate=estimate, lower=lower, upper=upper)
-
-
-def _faded(at: Array, own: Array, off: Array) -> tuple[Array, Array]:
-    """Slots and corrections, with further slots in long gaps at which there is none any more."""
-    reach = np.zeros(len(at), dtype=np.intp)
-    edges = np.flatnonzero(np.diff(np.concatenate([[False], own, [False]]).astype(np.int8)))
-    for first, last in zip(edges[::2], edges[1::2] - 1, strict=True):
-        reach[first : last + 1] = at[last] - at[first] + 1
-    after, before = at[:-1] + reach[:-1], at[1:] - reach[1:]
-    long = after < before
-    ahead = at[0] - reach[0], at[-1] + reach[-1]  # beyond the first and the last reading
-    more = np.concatenate(
-        [after[long & own[:-1]], before[long & own[1:]], np.array(ahead)[[own[0], own[-1]]]]
-    )
-    slots, values = np.append(at, more), np.append(off, np.zeros(len(more)))
-    order = np.argsort(slots, kind="stable")
-    return slots[order], values[order]

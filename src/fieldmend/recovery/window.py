@@ -9,6 +9,7 @@ import numpy as np
 
 from fieldmend import faults
 from fieldmend.faults import Episode
+from fieldmend.field.leading import usual_again
 from fieldmend.grid import Array
 from fieldmend.quantities import Kind, Quantity, circle
 from fieldmend.recovery.decisions import Told, told
@@ -173,7 +174,9 @@ def recover_window(piece: Piece, setting: Setting) -> WindowResult:
     suspect = ((single & ~event) | given.lasting) & judged
     near = circle.near(given.readings, solved.estimate, turn)
     bounds = setting.quantity.low, setting.quantity.high
-    led = led_through(solved, near, unseen & judged & ~suspect, bounds=bounds)
+    # Not what others excuse: nodes that fail together excuse each other.
+    passed = usual_again(given.readings, unseen, unseen & judged & ~suspect & ~single)
+    led = led_through(solved, near, passed, bounds=bounds)
     if setting.options.unjudged:
         flag = flags(seen, judged, suspect, given.failed)
         return WindowResult(led, flag, np.zeros(seen.shape[1]), ())
