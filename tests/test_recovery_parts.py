@@ -417,6 +417,8 @@ def test_a_row_counts_readings_and_suspects():
     row = notebook._row(recovered(X, flag=flag))
     cells = row.removeprefix("<tr><td>").removesuffix("</td></tr>").split("</td><td>")
     assert cells == ["t (°C)", "14", fm.text.percent(6 / 20), "2", "-", "-"]
+    one = notebook._row(recovered(np.zeros((1, 1))))
+    assert f"<td>1</td><td>{fm.text.percent(0.0)}</td><td>0</td>" in one
 
 
 def test_a_notebook_says_from_when_to_when():
