@@ -272,6 +272,9 @@ def test_regions_are_put_together_by_their_cores():
     life = out.service
     assert [*zip(life.node, life.start, life.stop, strict=True)] == [(0, 0, 2), (1, 1, 2)]
     assert life.never.tolist() == [False, False, False, True, True]
+    alone = _Whole(X, Storage())
+    alone.put(Region(np.arange(5), np.ones(5, dtype=bool)), replace(out, estimate=X))
+    np.testing.assert_array_equal(alone.result().estimate, X)
 
 
 # Hidden readings
