@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from fieldmend.faults import excursions, lasting, seen_too, stretches
+from fieldmend.faults import Context, excursions, lasting, seen_too, stretches
 from fieldmend.faults.excursions import Course, Shape
 
 nan = np.nan
@@ -156,3 +156,20 @@ def test_many_stretches_are_looked_at_as_each_alone(either, monkeypatch):
     far = dict(Course(X, alone=True, either=either).each(at, near, side, 0.5))
     assert sorted(far) == [i for i in range(len(at)) if (found[i].size >= 0.5).any()]
     assert 0 < len(far) < len(at)
+
+
+def test_departures_are_held_against_those_of_all_nodes_readings_against_the_nodes_own(monkeypatch):
+    made = []
+
+    class Noted(Course):
+        def __init__(self, values, *, alone, either=False):
+            made.append((alone, either))
+            super().__init__(values, alone=alone, either=either)
+
+    monkeypatch.setattr(seen_too, "Course", Noted)
+    X = np.random.default_rng(0).normal(size=(300, 8))
+    flagged = np.zeros(X.shape, dtype=bool)
+    flagged[100:110, 2] = True
+    seen_too.spared(X, flagged, Context())
+    # Of the field, then of the readings; the same without single ones, for what lasts.
+    assert made == [(False, False), (True, False)] * 2

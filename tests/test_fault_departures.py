@@ -258,3 +258,26 @@ def test_a_level_that_nothing_reaches_may_be_entered_slowly_and_left_in_one_jump
     found = found[::-1] if turned else found
     assert np.flatnonzero(found[:, 0])[-1] == 89
     assert 20 < found.sum() < 35
+
+
+def test_within_a_departure_runs_are_off_by_a_third_of_its_peak():
+    sizes = np.zeros(60)
+    sizes[5:15], sizes[40:50] = 2.0, 2.0
+    sizes[8], sizes[44] = 12.0, 4.1
+    marks = np.zeros(60, dtype=bool)
+    marks[5:15] = marks[40:50] = True
+    np.testing.assert_array_equal(lasting._off(sizes, 1.0), marks)
+    sizes[44] = 4.0  # a third, and no more
+    marks[40:50] = False
+    np.testing.assert_array_equal(lasting._off(sizes, 1.0), marks)
+    # Seven slots do not part a run, eight do.
+    sizes = np.zeros(60)
+    sizes[[10, 18]] = 9.0
+    marks = np.isin(np.arange(60), range(10, 19))
+    np.testing.assert_array_equal(lasting._off(sizes, 1.0), marks)
+    sizes[[18, 19]] = 0.0, 9.0
+    assert not lasting._off(sizes, 1.0).any()  # and two readings alone are no departure
+    sizes[:] = np.where(np.arange(60) < 7, 3.0, 1.0)  # at the limit is not beyond it
+    assert lasting._off(sizes, 1.0).sum() == 7
+    sizes[0] = 0.0
+    assert not lasting._off(sizes, 1.0).any()

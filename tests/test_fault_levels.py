@@ -228,3 +228,28 @@ def test_half_of_a_stretch_beyond_is_no_running_away():
     assert not astray.runaway(X, nothing, context(X)).any()
     X[104, 3] += 90.0
     assert astray.runaway(X, nothing, context(X))[100:116, 3].all()
+
+
+@pytest.mark.parametrize(
+    ("shared", "common", "habit", "weak", "found"),
+    [
+        (False, False, False, False, True),
+        (True, False, False, False, False),  # others go there with it,
+        (False, True, False, False, False),  # or most of the way is everybody's,
+        (False, False, True, False, False),  # or it goes there at other times too:
+        (True, True, True, True, True),  # but for a battery that runs low.
+    ],
+)
+def test_who_ran_away_by_itself(*, shared, common, habit, weak, found, monkeypatch):
+    X = np.random.default_rng(2).normal(size=(400, 6))
+    X[200:240, 3] += 60.0
+
+    def always(answer):
+        return lambda marks, *_: np.full(np.shape(marks), answer)
+
+    monkeypatch.setattr(astray, "shared", always(shared))
+    monkeypatch.setattr(astray, "mostly", always(common))
+    monkeypatch.setattr(astray, "_habitual", always(habit))
+    monkeypatch.setattr(astray, "on_low_battery", always(weak))
+    got = astray.runaway(X, np.zeros(X.shape, dtype=bool), context(X))
+    assert got[200:240, 3].all() == got.any() == found

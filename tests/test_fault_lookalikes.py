@@ -230,6 +230,14 @@ def test_a_place_comes_back_to_within_half_of_how_far_it_went():
     assert _comes_back(away + np.where(np.arange(40) >= 30, 3.9, 0) * 0.1, 10, 30)
     left = away + np.where(np.arange(40) >= 26, 4.5, 0.0)
     assert not _comes_back(left, 10, 30)
+    # Three readings before and three after tell where it was and is.
+    later, before = away.copy(), away.copy()
+    later[32:], before[:8] = 90.0, 90.0
+    assert _comes_back(later, 10, 30)
+    assert _comes_back(before, 10, 30)
+    later[31], before[8] = 90.0, 90.0
+    assert not _comes_back(later, 10, 30)
+    assert not _comes_back(before, 10, 30)
     assert not _comes_back(np.where((np.arange(40) > 9) & (np.arange(40) < 30), 8.0, 0.0), 10, 30)
 
 

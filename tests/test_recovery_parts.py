@@ -272,6 +272,9 @@ def test_regions_are_put_together_by_their_cores():
     life = out.service
     assert [*zip(life.node, life.start, life.stop, strict=True)] == [(0, 0, 2), (1, 1, 2)]
     assert life.never.tolist() == [False, False, False, True, True]
+    alone = _Whole(X, Storage())
+    alone.put(Region(np.arange(5), np.ones(5, dtype=bool)), replace(out, estimate=X))
+    np.testing.assert_array_equal(alone.result().estimate, X)
 
 
 # Hidden readings
@@ -417,6 +420,8 @@ def test_a_row_counts_readings_and_suspects():
     row = notebook._row(recovered(X, flag=flag))
     cells = row.removeprefix("<tr><td>").removesuffix("</td></tr>").split("</td><td>")
     assert cells == ["t (°C)", "14", fm.text.percent(6 / 20), "2", "-", "-"]
+    one = notebook._row(recovered(np.zeros((1, 1))))
+    assert f"<td>1</td><td>{fm.text.percent(0.0)}</td><td>0</td>" in one
 
 
 def test_a_notebook_says_from_when_to_when():

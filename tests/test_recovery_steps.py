@@ -427,3 +427,18 @@ def test_a_node_whose_readings_cannot_be_squared_is_not_scored():
     assert np.isnan(trial.readings[:, 2]).all()
     assert not trial.hidden.mask[:, 2].any()
     assert not np.isnan(trial.readings[:, 1]).all()
+
+
+@pytest.mark.parametrize(("count", "chosen"), [(2, [0, 1]), (4, [0, 1, 2, 3]), (7, [0, 2, 4, 6])])
+def test_of_many_windows_some_are_tried_from_the_first_to_the_last(count, chosen, monkeypatch):
+    plan = [Window(100 * i, 100 * i + 100, 100 * i, 100 * i + 100) for i in range(count)]
+    monkeypatch.setattr(honest, "windows", lambda *_: plan)
+    monkeypatch.setattr(honest, "SHORTEST", 80)
+    monkeypatch.setattr(honest, "TRIED", 4)  # a slot of each node would do
+    grid = Grid.of(readings(100 * count, share=0.8), condition="t")
+    found = list(honest.trials(grid, "t", Options(seed=5)))
+    assert [one.rows for one in found] == [slice(100 * i + 10, 100 * i + 90) for i in chosen]
+    assert [one.seed for one in found] == [5 + i for i in chosen]
+    for one in found:
+        np.testing.assert_array_equal(one.readings, grid.values["t"][one.rows])
+        np.testing.assert_array_equal(one.grid.times, grid.times[one.rows])
