@@ -167,8 +167,8 @@ def test_nodes_stand_out_by_the_lower_half_of_logarithms():
     np.testing.assert_allclose(got[1:], (logs - middle) / max(wide, 1 / 3))
     other = np.array([1.0, 2.0, 3.0, 4.0, 5.0, 6.0])
     height = (got + shifts._standing(other)) / 2 / (np.sqrt(2 * np.log(6)) + 0.5)
-    np.testing.assert_allclose(shifts._height(sizes, other), height)
-    assert not shifts._height(np.array([0.0, 1.0, 2.0, 0.0]), np.ones(4)).any()  # two are few
+    np.testing.assert_allclose(shifts.height(sizes, other), height)
+    assert not shifts.height(np.array([0.0, 1.0, 2.0, 0.0]), np.ones(4)).any()  # two are few
 
 
 # Departures

@@ -100,8 +100,8 @@ def outstanding(blocks: Blocks, context: Context, days: int = FEWEST_DAYS) -> li
         return []
     told = blocks.told[:, able]
     shift = _largest(told, max(2, int(np.ceil(shortest * told.shape[0] / slots))))
-    height = _height(np.abs(shift.size), shift.clear)
-    far = (height > 1) & (shift.clear > CLEAR)
+    tall = height(np.abs(shift.size), shift.clear)
+    far = (tall > 1) & (shift.clear > CLEAR)
     return [
         Shift(
             int(able[i]),
@@ -152,7 +152,7 @@ def _largest(told: Array, shortest: int) -> _Largest:
     return _Largest(first, stop, home, size, spread, clear)
 
 
-def _height(*measures: Array) -> Array:
+def height(*measures: Array) -> Array:
     """How high nodes stand, in the mean of all measures: 1 where the highest of so many might."""
     if any((sizes > 0).sum() < FEWEST_NODES for sizes in measures):
         return np.zeros(measures[0].shape)
