@@ -155,7 +155,8 @@ def search(X: Any, context: Context | None = None) -> Search:
         found |= departures
         found &= ~undecided(found & ~by_itself, observed & ~found)
         if moved.habit:  # up by one change and down by another is out and back
-            found &= ~_for_days(found & ~(by_itself & ~jumped), observed, context)
+            accused = found & ~(by_itself & ~jumped)
+            found &= ~_for_days(accused, observed, context) | on_low_battery(accused, context)
         away, judged = found & ~gross, moved.alone
         found &= ~settled(values, away) | on_low_battery(away, context)
     found = given_up(found, observed) & observed
