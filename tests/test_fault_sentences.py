@@ -5,6 +5,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+import fieldmend as fm
+from faulty import context, readings
+from fieldmend import faults
 from fieldmend.faults import Kind, episodes, explain, ranking
 from fieldmend.faults.certainty import Reach, _rare_value, certain, reach
 from fieldmend.faults.episodes import Stretch
@@ -399,3 +402,20 @@ def test_a_value_that_the_companions_imply_is_not_said_to_be_above_it():
     zero = stretch([3.0] * 12, readings=[0.0] * 12)
     said = explain.explain(Kind.STUCK, zero, sound(), dust, 1.0)
     assert said.startswith("stuck at 0 °C, just what its 2 most similar companions imply from")
+
+
+def test_a_wrong_gain_goes_up_and_down_and_does_not_drift():
+    off = 3 * np.sin(np.arange(300) / 15)
+    assert explain.swings(off)
+    assert not explain.swings(np.linspace(-3, 3, 300))  # once across is a drift
+    assert not explain.swings(3 + off / 4)
+    assert not explain.swings(off[:20])
+    X = readings(1500, seed=4)
+    X[400:1000, 3] = np.median(X[:, 3]) + 5 * (X[400:1000, 3] - np.median(X[:, 3]))
+    labels = context(X)
+    lasting = faults.persistent(X, labels)
+    estimate = fm.decompose(np.where(lasting, np.nan, X)).estimate
+    (one,) = [e for e in faults.classify(X, estimate, lasting, labels, lasting) if e.node == 3]
+    assert one.kind == Kind.NOISY
+    assert one.explanation.startswith("goes up and down, ")
+    assert " off what its " in one.explanation

@@ -11,7 +11,7 @@ import numpy as np
 from fieldmend.faults import history
 from fieldmend.faults.certainty import Reach, certain, reach
 from fieldmend.faults.events import DAY
-from fieldmend.faults.explain import explain, explain_event, explain_local
+from fieldmend.faults.explain import explain, explain_event, explain_local, swings
 from fieldmend.faults.kind import Kind
 from fieldmend.faults.labels import Context, Episode
 from fieldmend.faults.neighbours import Panel, battery, battery_low, panel
@@ -275,7 +275,7 @@ def _kind(stretch: Stretch, seen: Panel, packets: Packets, context: Context) -> 
         return Kind.DEAD
     if history.repeats(stretch.readings).length.max() >= STILL * stretch.at.size:
         return Kind.STUCK
-    if not stretch.since and _noisy(stretch):
+    if not stretch.since and (_noisy(stretch) or swings(stretch.deviation)):
         return Kind.NOISY if stretch.at.size > BURST else Kind.BURST
     third = max(stretch.at.size // 3, 1)
     first = float(np.median(stretch.deviation[:third]))

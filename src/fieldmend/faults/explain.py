@@ -12,6 +12,9 @@ from fieldmend.faults.neighbours import Panel, battery
 from fieldmend.faults.stretches import Array, middle
 from fieldmend.text import figure, moment
 
+# Readings of which it can be said that they go to and fro.
+WIDE = 30
+
 if TYPE_CHECKING:
     from fieldmend.faults.episodes import Stretch
     from fieldmend.faults.together import Local, Move
@@ -36,7 +39,9 @@ def explain(kind: Kind, stretch: Stretch, seen: Panel, context: Context, unit: f
         gap, early = stretch.readings - implied, "earlier "
     gap = _shorter(gap[~np.isnan(gap)], context.quantity.period / unit)
     against = "with no companion to compare,"
-    if gap.size and both_ways(gap) and not kind.lasts:  # their middle is where nothing was read
+    swinging = kind == Kind.NOISY and swings(stretch.deviation)
+    if gap.size and (swinging or (both_ways(gap) and not kind.lasts)):
+        # Their middle is where nothing was read.
         against = _against(float(np.abs(gap).max()) * unit, _who(seen, stretch), context, "off")
     elif gap.size:
         against = early + _against(middle(gap) * unit, _who(seen, stretch), context)
@@ -70,9 +75,22 @@ def both_ways(gap: Array) -> bool:
     return bool((gap > far).any() and (gap < -far).any())
 
 
+def swings(off: Array) -> bool:
+    """Whether readings go far to one side, far to the other and back again: as by a wrong gain."""
+    known = off[~np.isnan(off)]
+    if known.size < WIDE:
+        return False
+    # Of one in ten, for single ones may be anything.
+    far = 0.3 * float(np.quantile(np.abs(known), 0.9))
+    sides = np.sign(known[np.abs(known) > far])
+    each = np.array([(sides > 0).mean(), (sides < 0).mean()])
+    return bool(each.min() > 0.1 and np.count_nonzero(np.diff(sides)) >= 2)
+
+
 def _opening(kind: Kind, stretch: Stretch, context: Context, unit: float) -> str:
     level = f"{_value(middle(stretch.readings) * unit, context)}{_unit(context)}"
-    if not kind.lasts and stretch.at.size > 1 and both_ways(stretch.deviation):
+    swinging = kind == Kind.NOISY and swings(stretch.deviation)
+    if swinging or (not kind.lasts and stretch.at.size > 1 and both_ways(stretch.deviation)):
         ends = (_value(float(f(stretch.readings)) * unit, context) for f in (np.min, np.max))
         level = f"{' to '.join(ends)}{_unit(context)}"
     last = stretch.readings[-max(stretch.at.size // 5, 1) :]
@@ -84,7 +102,7 @@ def _opening(kind: Kind, stretch: Stretch, context: Context, unit: float) -> str
         Kind.BURST: f"{number} readings in a burst around {level},",
         Kind.STUCK: f"stuck at {level},",
         Kind.DRIFT: f"drifts to {end},",
-        Kind.NOISY: f"jumps around {level},",
+        Kind.NOISY: f"goes up and down, {level}," if swinging else f"jumps around {level},",
         Kind.DEAD: f"reads {end} and does not come back,",
     }
     return sentences.get(kind, f"reads {level},")

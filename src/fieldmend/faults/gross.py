@@ -12,7 +12,7 @@ from fieldmend.core.ranks import quantiles
 from fieldmend.faults import history, unrest
 from fieldmend.faults.implied import implied
 from fieldmend.faults.labels import Context
-from fieldmend.faults.stretches import Array, Mask, joined, per_node, stretches
+from fieldmend.faults.stretches import Array, Mask, joined, per_node, resolution, stretches
 from fieldmend.quantities import Quantity
 
 # A node that repeats one value while what is implied moves by so many spreads, or is so far away.
@@ -24,6 +24,8 @@ RAIL, SELDOM = 0.1, 0.005
 UNREAL = 10.0
 # Part of the range within which a reading is at its bound.
 NEAR = 0.01
+# Steps by which a node moves at other times, for its stillness to be none of its own.
+CALM = 10.0
 # Readings between two far ones that do not part them.
 JOINED = 15
 # Share of what the other nodes tell that makes a value a usual one.
@@ -103,7 +105,7 @@ def flat(values: Array, left_out: Mask) -> Mask:
 
     Zero is a value too: an anemometer that reads 0.0 for a day in a gale. A run counts if it is
     twice as long as any other of the node, and if what is implied moves by four of the node's usual
-    distances from it meanwhile, or stays three away.
+    distances from it meanwhile, or stays three away, or if the node is never as calm (`_restless`).
     """
     runs = [history.repeats(column[~np.isnan(column)]) for column in values.T]
     out = np.zeros(values.shape, dtype=np.bool_)
@@ -119,8 +121,11 @@ def flat(values: Array, left_out: Mask) -> Mask:
     out &= ~left_out & ~_at_rest(values, out)
     if not out.any():
         return out
+    never = _restless(values, out)
     field = implied(values, ~np.isnan(values) & ~left_out & ~out)
     for n in map(int, np.flatnonzero(out.any(axis=0))):
+        if never[n]:
+            continue
         off = field.residual[out[:, n], n] / field.spread[n]
         off = off[~np.isnan(off)]
         if off.size < history.SHORTEST_STUCK:
@@ -155,6 +160,40 @@ def railed(values: Array) -> Mask:
     # Many at one end of their scale are in the sun.
     together = [np.count_nonzero(last == level) > max(1, len(last) // 4) for level in last]
     return np.asarray(out & beyond & ~np.array(together), dtype=np.bool_)
+
+
+def _restless(values: Array, runs: Mask) -> Mask:
+    """Nodes that move by ten steps in any quarter of their run's length at other times.
+
+    What comes to rest by and by (a dry stream, deep soil) is nearly at rest before and after, and
+    a value that the node has at other times too (dark, calm, full) is where it rests.
+    """
+    out = np.zeros(values.shape[1], dtype=np.bool_)
+    step = resolution(values)
+    for n in map(int, np.flatnonzero(runs.any(axis=0))):
+        run, series = runs[:, n], values[:, n]
+        part = max(int(run.sum()) // 4, 2)
+        level = float(series[run][0])
+        pieces = [
+            series[a:b][~np.isnan(series[a:b])] for a, b in zip(*stretches(~run), strict=True)
+        ]
+        ranges = [_ranges(piece, part) for piece in pieces if piece.size >= part]
+        rest = np.concatenate(pieces) if pieces else np.zeros(0)
+        if not ranges or step[n] <= 0 or (np.abs(rest - level) < 1e-9).mean() > OFTEN:
+            continue
+        out[n] = min(float(one.min()) for one in ranges) >= CALM * step[n]
+    return out
+
+
+def _ranges(series: Array, width: int) -> Array:
+    """Highest minus lowest of so many readings in a row, wherever they begin."""
+    from scipy.ndimage import maximum_filter1d, minimum_filter1d  # slow to import
+
+    first = width // 2
+    last = first + series.size - width + 1
+    return np.asarray(
+        (maximum_filter1d(series, width) - minimum_filter1d(series, width))[first:last]
+    )
 
 
 def _at_rest(values: Array, runs: Mask) -> Mask:

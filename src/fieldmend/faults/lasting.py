@@ -6,14 +6,16 @@ held against its own past, which needs no field; then what is left against what 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from fieldmend.core.ranks import quantiles
+from fieldmend.faults.answers import estranged
 from fieldmend.faults.astray import absurd, displaced, runaway, strayed
 from fieldmend.faults.events import (
+    DAY,
     keeps_its_distance,
     local,
     mostly,
@@ -38,6 +40,7 @@ from fieldmend.faults.levels import shifted
 from fieldmend.faults.remembered import Expect, elsewhere
 from fieldmend.faults.seen_too import by_conditions, seen_too
 from fieldmend.faults.settling import settled
+from fieldmend.faults.shifts import FEWEST_DAYS
 from fieldmend.faults.stretches import (
     Array,
     Mask,
@@ -140,34 +143,48 @@ def search(X: Any, context: Context | None = None, expect: Expect | None = None)
     still, together = _still(values, gross, full, context)
     gross |= still
     gross |= _wild(values, gross, context)
-    found, by_itself = gross.copy(), gross
+    found, by_itself, judged = gross.copy(), gross, nothing
     field = None
     if tests.drift:
         found |= absurd(values, found)  # those too that another condition of the node speaks for
-        found |= displaced(values, found)
+        jumped = displaced(values, found)
+        found |= jumped
         gone |= runaway(values, found, context)
         if context.quantity.kind is Kind.LINEAR:
             gone |= strayed(values, found)
         found |= gone
         by_itself = found.copy()
         free = np.where(full, np.nan, values) if full.any() else values
-        moved, field = _moved(free, found, context)
-        gone |= moved
-        found |= moved
-        departures, field = _departures_of(free, found, gone, context, field)
+        moved = _moved(free, found, context)
+        gone |= moved.found
+        found |= moved.found
+        departures, field = _departures_of(free, found, gone, context, moved.field)
         found |= departures
         found &= ~undecided(found & ~by_itself, observed & ~found)
-        away = found & ~gross
+        if moved.habit:  # up by one change and down by another is out and back
+            accused = found & ~(by_itself & ~jumped)
+            found &= ~_for_days(accused, observed, context) | on_low_battery(accused, context)
+        away, judged = found & ~gross, moved.alone
         found &= ~settled(values, away) | on_low_battery(away, context)
     found = given_up(found, observed) & observed
     with np.errstate(over="ignore", invalid="ignore"):
-        events = seen_too(values, found, context, gross, field=field, by_itself=by_itself)
-    false = found & ~events
-    if expect is None or not tests.drift:
-        return Search(false, events, gross, together, nothing)
-    # Who else moved is asked there.
-    since = elsewhere(np.ldexp(values, int(power)), expect, false, context) & ~false
-    return Search(false | since, events & ~since, gross, together, since)
+        events = seen_too(
+            values, found, context, gross, field=field, by_itself=by_itself, judged=judged
+        )
+    told = Search(found & ~events, events, gross, together, nothing)
+    return _with_model(told, np.ldexp(values, int(power)), expect, context)
+
+
+def _with_model(found: Search, values: Array, expect: Expect | None, context: Context) -> Search:
+    """What is found, and who is elsewhere than a model of earlier days expects, if there is one.
+
+    Who else moved is asked there.
+    """
+    if expect is None or not context.quantity.tests.drift:
+        return found
+    since = elsewhere(values, expect, found.faults, context) & ~found.faults
+    faults, events = found.faults | since, found.events & ~since
+    return replace(found, faults=faults, events=events, since=since)
 
 
 def _still(values: Array, gross: Mask, full: Mask, context: Context) -> tuple[Mask, Mask]:
@@ -198,20 +215,40 @@ def _wild(values: Array, gross: Mask, context: Context) -> Mask:
     return gross
 
 
-def _moved(values: Array, left_out: Mask, context: Context) -> tuple[Mask, Implied]:
-    """Nodes that left their level for long, looked for again with the last ones left out.
+@dataclass(frozen=True)
+class _Moved:
+    """Readings of nodes that left their level for long.
 
-    With what the others imply then, which the next test needs too.
+    Attributes
+    ----------
+    found
+        All of them.
+    alone
+        Those whose likest nodes saw nothing of it.
+    field
+        What the others imply without them.
+    habit
+        Whether nodes here do so by habit: then nobody is accused of it.
     """
-    out = np.zeros(values.shape, dtype=np.bool_)
-    field = implied(values, ~np.isnan(values) & ~left_out)
-    for _ in range(ROUNDS):
+
+    found: Mask
+    alone: Mask
+    field: Implied
+    habit: bool
+
+
+def _moved(values: Array, left_out: Mask, context: Context) -> _Moved:
+    """Nodes that left their level for long, looked for again with the last ones left out."""
+    alone, habit = estranged(values, left_out, context)
+    out = alone.copy()
+    field = implied(values, ~np.isnan(values) & ~left_out & ~out)
+    for _ in range(0 if habit else ROUNDS):
         fresh = shifted(values, field, left_out | out, context) & ~left_out & ~out
         if not fresh.any():
             break
         out |= fresh
         field = implied(values, ~np.isnan(values) & ~left_out & ~out)
-    return out, field
+    return _Moved(out, alone, field, habit)
 
 
 def undecided(accused: Mask, others: Mask) -> Mask:
@@ -220,6 +257,17 @@ def undecided(accused: Mask, others: Mask) -> Mask:
     After a harvest of four hives in five, any of them is far from what some of the others imply.
     """
     return mostly((accused.sum(axis=1) > others.sum(axis=1))[:, None] & accused, accused)
+
+
+def _for_days(accused: Mask, observed: Mask, context: Context) -> Mask:
+    """Stretches that last for a day or longer, whatever was lost of them."""
+    out = np.zeros(accused.shape, dtype=np.bool_)
+    day = DAY / context.slot if context.slot > 0 else len(accused) / FEWEST_DAYS
+    for n in np.flatnonzero(accused.any(axis=0)):
+        at = np.flatnonzero(observed[:, n])
+        for a, b in zip(*stretches(joined(accused[at, n], SMOOTH)), strict=True):
+            out[at[a:b], n] = at[b - 1] - at[a] >= day
+    return out & accused
 
 
 def _departures_of(

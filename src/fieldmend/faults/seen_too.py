@@ -58,6 +58,7 @@ def seen_too(
     *,
     field: Implied | None = None,
     by_itself: Mask | None = None,
+    judged: Mask | None = None,
 ) -> Mask:
     """Flagged readings in stretches that others see too: events, not faults.
 
@@ -77,6 +78,8 @@ def seen_too(
     by_itself
         Readings that their node's own past accuses: whoever else moved, it did. Of few nodes, two
         that move at once are an event all the same.
+    judged
+        Readings whose likest nodes were asked already: a wrong gain is more of what all see.
 
     Returns
     -------
@@ -84,7 +87,9 @@ def seen_too(
         Without stretches that hold a muted reading or begin on a low battery: a node that fails
         takes all its conditions along.
     """
-    seen = _by_nodes(values, flagged, context, mute, field=field, by_itself=by_itself)
+    seen = _by_nodes(
+        values, flagged, context, mute, field=field, by_itself=by_itself, judged=judged
+    )
     seen |= by_conditions(values, flagged & ~seen, context, mute)
     return seen & ~on_low_battery(seen, context)
 
@@ -130,6 +135,7 @@ def _by_nodes(
     *,
     field: Implied | None,
     by_itself: Mask | None,
+    judged: Mask | None,
 ) -> Mask:
     """Stretches that other nodes see, in their departures or in their readings."""
     out = np.zeros(flagged.shape, dtype=np.bool_)
@@ -176,13 +182,24 @@ def _by_nodes(
             if chance[i] <= limit:
                 a, b, n = at[i]
                 out[a:b, n] = asked[a:b, n]
+    if judged is not None:
+        out &= ~judged
     residual = np.where(mute, np.nan, field.residual)
-    moved = OthersMoved(lasting[1].values)
-    for n in map(int, np.flatnonzero((asked & ~out).any(axis=0))):
-        by_others = asked[:, n] & ~out[:, n]
-        if by_itself is not None and values.shape[1] > WITNESSES:
-            by_others &= ~grown(by_itself[:, n] & asked[:, n], asked[:, n])
-        out[:, n] |= moved(n, residual[:, n], by_others)
+    left = asked & ~out
+    if by_itself is not None and values.shape[1] > WITNESSES:
+        for n in map(int, np.flatnonzero(left.any(axis=0))):
+            left[:, n] &= ~grown(by_itself[:, n] & asked[:, n], asked[:, n])
+    return out | _as_others_moved(lasting[1].values, residual, left, judged)
+
+
+def _as_others_moved(values: Array, residual: Array, asked: Mask, judged: Mask | None) -> Mask:
+    """Readings in question that are off since, or until, the others moved."""
+    out = np.zeros(asked.shape, dtype=np.bool_)
+    moved = OthersMoved(values)
+    known = np.zeros_like(asked) if judged is None else asked & judged
+    for part, whole in ((asked & ~known, False), (known, True)):
+        for n in map(int, np.flatnonzero(part.any(axis=0))):
+            out[:, n] |= moved(n, residual[:, n], part[:, n], whole=whole)
     return out
 
 

@@ -100,8 +100,8 @@ def outstanding(blocks: Blocks, context: Context, days: int = FEWEST_DAYS) -> li
         return []
     told = blocks.told[:, able]
     shift = _largest(told, max(2, int(np.ceil(shortest * told.shape[0] / slots))))
-    standing = height(np.abs(shift.size), shift.clear)
-    far = (standing > 1) & (shift.clear > CLEAR)
+    tall = height(np.abs(shift.size), shift.clear)
+    far = (tall > 1) & (shift.clear > CLEAR)
     return [
         Shift(
             int(able[i]),

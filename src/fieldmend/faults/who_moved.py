@@ -89,10 +89,11 @@ class OthersMoved:
         """The steps of each slot, the largest last."""
         return np.sort(self.steps, axis=1)
 
-    def __call__(self, node: int, departure: Array, asked: Mask) -> Mask:
+    def __call__(self, node: int, departure: Array, asked: Mask, *, whole: bool = False) -> Mask:
         """Of one node: those of its readings in question that are off since, or until, they moved.
 
-        Stretches are cut where the departure itself changes as the others move.
+        Stretches are cut where the departure itself changes as the others move, but not if they
+        are taken `whole`: a wrong gain moves as they do.
         """
         out = np.zeros(asked.shape, dtype=np.bool_)
         slots, nodes = self.values.shape
@@ -106,7 +107,7 @@ class OthersMoved:
         heard = np.flatnonzero(~np.isnan(size))
         size, marks = size[heard], asked[heard]
         for a, b in zip(*stretches(joined(marks, 1)), strict=True):
-            edges = [a, *_turns(steps, heard, size, (a, b)), b]
+            edges = [a, *([] if whole else _turns(steps, heard, size, (a, b))), b]
             for start, stop in pairwise(edges):
                 within = start + np.flatnonzero(marks[start:stop])
                 if within.size and _since(steps, heard, size, within):

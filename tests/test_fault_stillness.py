@@ -1,0 +1,47 @@
+"""One value for days: a sensor that hangs, or a place where nothing moves."""
+
+import numpy as np
+import pytest
+
+from faulty import SLOT, context
+from fieldmend import faults
+from fieldmend.faults import gross
+
+
+def rooms(seed, slots=2000):
+    """Rooms heated each by itself, in tenths of a degree: long runs of one value now and then."""
+    rng = np.random.default_rng(seed)
+    day = np.sin(2 * np.pi * np.arange(slots) / 144)
+    own = np.cumsum(rng.normal(0, 0.06, (slots, 6)), axis=0)
+    own -= np.linspace(0, 1, slots)[:, None] * own[-1]
+    return np.round(20 + own + rng.uniform(0.3, 0.8, 6) * day[:, None], 1)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_value_for_days_in_a_room_that_is_never_calm_is_stuck(seed):
+    X = rooms(seed)
+    labels = context(X, slot=2 * SLOT)
+    assert not faults.search(X, labels).gross.any()
+    X[800:1200, 2] = X[800, 2]
+    assert faults.search(X, labels).gross[800:1200, 2].mean() > 0.99
+
+
+def test_what_comes_to_rest_by_and_by_or_at_a_usual_value_is_not():
+    X = rooms(0)
+    run = np.zeros(X.shape, dtype=bool)
+    run[800:1200, 2] = True
+    X[800:1200, 2] = X[800, 2]
+    assert gross._restless(X, run)[2]
+    dry = X.copy()
+    dry[1200:1400, 2] = X[800, 2] + np.repeat([0.1, 0.2], 100)  # slow before it moves again
+    assert not gross._restless(dry, run)[2]
+    dark = X.copy()
+    dark[1500:1560, 2] = X[800, 2]
+    dark[1700:1760, 2] = X[800, 2]
+    assert not gross._restless(dark, run)[2]
+
+
+def test_the_range_of_every_window_is_asked():
+    series = np.array([0.0, 5.0, 5.0, 5.0, 1.0, 2.0])
+    assert gross._ranges(series, 3).tolist() == [5.0, 0.0, 4.0, 4.0]
+    assert gross._ranges(series, 2).tolist() == [5.0, 0.0, 0.0, 4.0, 1.0]
