@@ -254,6 +254,15 @@ def test_the_compliance_checker_would_complain(rec, tmp_path):
     assert result != (True, False)
 
 
+def test_netcdf_with_a_nul_in_names_and_units(tmp_path):
+    h5netcdf = pytest.importorskip("h5netcdf")
+    rec = recovered(("a\0b", "t"), nodes=["x\0y", *"bcdefgh"], unit="m\0")
+    rec.to_netcdf(tmp_path / "out.nc")
+    with h5netcdf.File(tmp_path / "out.nc") as file:
+        assert file["station_name"][0] == b"x\\x00y"
+        assert file.attrs["title"].endswith("a\\x00b, t")
+
+
 def test_netcdf_holds_what_was_recovered(tmp_path):
     xr = pytest.importorskip("xarray")
     rec = recovered(("air_temperature", "humidity", "depth-ish"), places=PLACES)

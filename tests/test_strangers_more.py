@@ -433,3 +433,14 @@ def test_columns_without_names_by_what_they_hold(tmp_path):
 def test_a_unit_that_is_declared(tmp_path):
     text = 'time,station,temp[unit="celsius"]\n' + rows(lambda i, t: f"{t:%Y-%m-%d %H:%M},a,{i}.5")
     assert fm.read(written(tmp_path, text)).units == {"temp": "celsius"}
+
+
+def test_the_mean_of_readings_whose_sum_overflows(tmp_path):
+    text = "node,time,t\n" + rows(
+        lambda i, t: "\n".join(
+            f"{n},{t:%Y-%m-%dT%H:%M}Z,{v}" for n in "ab" for v in ("1.75e308", "1.25e308")
+        ),
+        4,
+    )
+    grid = fm.read(written(tmp_path, text), on_duplicate="mean").grid()
+    np.testing.assert_allclose(grid.values["t"], 1.5e308)

@@ -55,6 +55,11 @@ def write_netcdf(recovery: Result, path: PathLike, *, force: bool = False) -> No
         _Writer(recovery, file, disk).run()
 
 
+def _without_nul(text: str) -> str:
+    """HDF5 ends a text at a NUL: it is written as it is shown."""
+    return text.replace("\0", "\\x00")
+
+
 class _Writer:
     """One file as it is written."""
 
@@ -74,7 +79,7 @@ class _Writer:
                 self._condition(name, one)
 
     def _attributes(self) -> dict[str, str]:
-        names = ", ".join(self.recovery.conditions)
+        names = _without_nul(", ".join(self.recovery.conditions))
         # No clock in the history: the same input gives the same bytes.
         return {
             "Conventions": "CF-1.11",
@@ -82,7 +87,7 @@ class _Writer:
             "title": f"Recovered readings of {self.nodes} stations: {names}",
             "institution": "not stated",
             "source": "sensor network readings, lost ones recovered and false ones flagged",
-            "history": self.recovery.made_by,
+            "history": _without_nul(self.recovery.made_by),
             "references": "An LS-Decomposition Approach for Robust Data Recovery in Wireless "
             "Sensor Networks; QARTOD flags (IOOS)",
             "comment": "v is the reading as it arrived and is never changed; v_estimate, "
@@ -109,7 +114,7 @@ class _Writer:
         self.taken.add("station")
         name = unused("station_name", self.taken)
         variable = self.file.create_variable(name, ("station",), h5py.string_dtype())
-        variable[...] = np.array(self.recovery.grid.nodes, dtype=object)
+        variable[...] = np.array([_without_nul(n) for n in self.recovery.grid.nodes], dtype=object)
         variable.attrs.update(long_name="name of the station", cf_role="timeseries_id")
         self.coordinates.append(name)
         for key in place_keys(self.recovery):
@@ -131,11 +136,12 @@ class _Writer:
             what: self._variable(label, np.int8 if what in FLAGS else np.float64)
             for what, label in {"": base, **made}.items()
         }
+        said, unit = _without_nul(name), _without_nul(one.unit)
         for what, variable in variables.items():
             if what in FLAGS:
-                variable.attrs.update(_flag_attributes(name, what))
+                variable.attrs.update(_flag_attributes(said, what))
             else:
-                variable.attrs.update(_attributes(name, what, one.unit))
+                variable.attrs.update(_attributes(said, what, unit))
         variables[""].attrs["ancillary_variables"] = " ".join(made.values())
         for block in blocks(self.slots, 1, CHUNK[1]):
             for what, variable in variables.items():

@@ -117,8 +117,10 @@ def _resolve(
                 hint="Choose with on_duplicate= mean, first or last (--on-duplicate)",
             )
     taken = {
-        # The mean of three equal readings need not be that reading to the last bit.
-        "mean": "CASE WHEN min({c}) = max({c}) THEN min({c}) ELSE avg({c} ORDER BY {c}) END",
+        # The mean of three equal readings need not be that reading to the last bit; a sum may be
+        # larger than a number can be, though its mean is not.
+        "mean": "CASE WHEN min({c}) = max({c}) THEN min({c}) WHEN isfinite(avg({c})) "
+        "THEN avg({c} ORDER BY {c}) ELSE avg({c} / 1073741824 ORDER BY {c}) * 1073741824 END",
         "first": "first({c} ORDER BY r.rowid) FILTER (WHERE {c} IS NOT NULL)",
         "last": "last({c} ORDER BY r.rowid) FILTER (WHERE {c} IS NOT NULL)",
     }[on_duplicate if on_duplicate != "error" else "first"]

@@ -1,7 +1,7 @@
 """Files without a column of the node: one station's, a ready matrix, or refused."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from fieldmend.errors import InputError
@@ -21,6 +21,7 @@ def without_node(
 ) -> Roles:
     """No node column: a ready matrix, or the records of one station with named conditions."""
     lower = [name.casefold() for name in names]
+    known = frozenset(lower)
     physical = [
         i for i in roles.conditions if re.split(r"[_\s]", lower[i])[0] in CONDITIONS
         or lower[i] in CONDITIONS or lower[i] in VALUE
@@ -31,7 +32,7 @@ def without_node(
         sum(lower[i] not in VALUE for i in physical) > 1
         or _quantities([names[i] for i in roles.conditions])
         or len({w[-1] for i in roles.conditions if (w := words_of(names[i]))} & CONDITIONS) > 1
-        or any(_judged(names[i], lower) for i in roles.conditions)
+        or any(_judged(names[i], known) for i in roles.conditions)
     )
     if several or len(physical) * 2 > len(roles.conditions) or len(roles.conditions) == 1:
         return roles
@@ -56,7 +57,7 @@ def without_node(
 
 def _about(
     column: int,
-    columns: Sequence[int],
+    columns: Mapping[str, int],
     names: Sequence[str],
     sample: Sequence[Sequence[str | None]],
 ) -> str:
@@ -64,11 +65,11 @@ def _about(
 
     It does where it has a few whole numbers only, and the other has not.
     """
-    for other in columns:
-        if other != column and names[column].startswith(f"{names[other]} "):
-            cells, beside = cells_of(column, sample), cells_of(other, sample)
-            if _coded(cells) and not _coded(beside):
-                return f"codes beside {shown(names[other])}"
+    name = names[column]
+    for mark in re.finditer(" ", name):  # its beginnings, so that time is linear in the columns
+        other = columns.get(name[: mark.start()])
+        if other is not None and _coded(cells_of(column, sample)):
+            return "" if _coded(cells_of(other, sample)) else f"codes beside {shown(names[other])}"
     return ""
 
 
@@ -76,7 +77,7 @@ def _coded(cells: Sequence[str]) -> bool:
     return len(set(cells)) <= CODES and all(re.fullmatch(r"\d+", cell) for cell in cells)
 
 
-def _judged(name: str, lower: Sequence[str]) -> bool:
+def _judged(name: str, lower: frozenset[str]) -> bool:
     """Whether a column is a flag of another: it is called after it, and a word for flags."""
     words = {*words_of(name)} & FLAGS
     return any(
@@ -109,10 +110,11 @@ def _matrix(
     roles: Roles, names: Sequence[str], sample: Sequence[Sequence[str | None]], file: str
 ) -> Roles:
     """A ready matrix, whose columns are nodes: stamps, counters and ids among them are none."""
+    by_name = {names[i]: i for i in roles.conditions}
     odd = {
         i: found
         for i in roles.conditions
-        if (found := no_reading(i, sample) or _about(i, roles.conditions, names, sample))
+        if (found := no_reading(i, sample) or _about(i, by_name, names, sample))
     }
     kept = tuple(i for i in roles.conditions if i not in odd)
     about = [what for what in odd.values() if what.startswith("codes")]
