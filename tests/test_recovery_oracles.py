@@ -358,6 +358,18 @@ def test_at_rest_is_at_a_bound_with_the_others_near():
     assert not kinds.resting(alone, found, light).any()
 
 
+@pytest.mark.parametrize(
+    ("low", "nodes", "rests"),
+    [(-40.0, 1, False), (-40.0, 12, True), (0.0, 1, True), (2.0, 1, True)],
+)
+def test_a_bound_below_zero_was_learnt_and_is_one_if_many_are_ever_there(low, nodes, rests):
+    X = np.random.default_rng(0).uniform(60, 500, (300, 12))
+    X[:60] = low + 45.0  # night: near, as far as readings go
+    X[:60, :nodes] = low
+    found = kinds.at_rest(X, Quantity(Kind.POSITIVE, low=low))
+    assert found[:60, :nodes].all() == found.any() == rests
+
+
 # Windows
 
 
