@@ -120,7 +120,7 @@ def test_what_never_moves_tells_of_no_power():
 @pytest.mark.parametrize(
     ("ratios", "best", "asked"),
     [([1.0, 0.5], 1.0, 1), ([0.98, 0.9], 1 / 3, 2), ([0.98, 0.98], 1.0, 2), ([0.9, 0.95], 0.5, 2),
-     ([0.9, 0.8], 1 / 3, 2)],
+     ([0.9, 0.8], 1 / 3, 2), ([0.9, 0.3], 1 / 3, 2)],
 )  # fmt: skip
 def test_the_power_that_is_best_by_three_in_a_hundred(ratios, best, asked, monkeypatch):
     """One that is worse than the plain scale ends the search: a stronger one will not mend it."""

@@ -414,6 +414,10 @@ def test_stretches_are_whole_periods_evenly_spread():
     assert all(one.start % 168 == 0 for one in found)
     assert found[0].start == 0
     assert found[-1].start == (40_000 - 672) // 168 * 168
+    free, held = stretches(40_000, 10, (), entries=60_040)  # no clock: any length, any start
+    assert (held, free[0].stop) == ([], 60_040 // 10 // 8)
+    assert [one.start for one in free] == np.linspace(0, 40_000 - 750, 8).astype(int).tolist()
+    assert {one.start % 2 for one in free} == {0, 1}
     wide, _ = stretches(10**6, 10_000, [24])
     assert wide[0].stop == 4_000_000 // 10_000 // 8 // 24 * 24
 
