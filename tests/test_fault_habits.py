@@ -3,9 +3,10 @@
 import numpy as np
 import pytest
 
-from fieldmend.faults import Episode, history, ranking
+from fieldmend.faults import Context, Episode, history, ranking
 from fieldmend.faults.daily import _habitual
 from fieldmend.faults.events import _typical
+from fieldmend.faults.frozen import Runs, _resting
 
 DAY = 24
 
@@ -146,3 +147,39 @@ def test_noise_is_from_its_first_wild_reading_to_its_last():
     assert (found[0], found[-1]) == (100 - half, 150 + half - 1)
     wild[110] = False
     assert not history._trimmed(core, wild).any()
+
+
+@pytest.mark.parametrize("day", [0, 5])
+def test_five_other_days_are_enough_and_none_of_them_is_forgotten(day):
+    """A quarter to the fifth is below one in a thousand, to the fourth it is not."""
+    own = course(days=6)
+    start = day * DAY + 7
+    assert _habitual(own, (start, start + 2), DAY)
+    for other in (0, 1, 4, 5):
+        if other != day:
+            fewer = own.copy()
+            fewer[other * DAY : (other + 1) * DAY] = np.nan
+            assert not _habitual(fewer, (start, start + 2), DAY)
+
+
+# At rest
+
+
+def resting(still, days=12):
+    """Whether a node that stands still on day 6 is at rest; it does so on other days too."""
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(days * DAY, 2)).cumsum(axis=0)
+    for day in (6, *still):
+        at = slice(day * DAY + 3, day * DAY + 15)
+        X[at, 1] = X[at.start, 1]
+    first = 6 * DAY + 3
+    run = Runs(*map(np.asarray, (1, 12, first - 1, first, first + 11, first + 12)))
+    return _resting(X, run, Context(slot=3_600_000_000))
+
+
+def test_who_rests_at_these_hours_of_a_third_of_the_other_days_is_at_rest():
+    assert not resting([])
+    assert not resting([2])
+    assert not resting([2, 9, 10])  # three of eleven
+    assert resting([2, 4, 9, 10])
+    assert resting([], days=8) is resting([1], days=8) is False

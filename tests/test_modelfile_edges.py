@@ -1,11 +1,13 @@
 """What a model file may say, up to the very edge, and not a step beyond."""
 
 import copy
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 import fieldmend as fm
+from fieldmend.field import packing
 from fieldmend.field.given import Given
 from fieldmend.field.packing import pack_parts, unpack_model
 
@@ -163,3 +165,12 @@ def test_words_are_asked_for_by_kind():
             given.number(name, lambda _: True)
     with pytest.raises(ValueError, match="no object with names"):
         Given([1], {}, 2)
+
+
+@pytest.mark.parametrize(
+    ("kind", "rules"), [("jumps", 1), ("jumps", 3), ("leaps", 2), ("leaps", 0)], ids=str
+)
+def test_a_screen_is_of_a_known_kind_and_of_two_rules(kind, rules):
+    words = SimpleNamespace(text=lambda _: kind, word=lambda *_: [{}] * rules)
+    with pytest.raises(ValueError, match="screen is of no known kind"):
+        packing._screen(SimpleNamespace(inner=lambda _: words))

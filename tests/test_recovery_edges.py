@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -11,7 +12,7 @@ from fieldmend.export import OutputError
 from fieldmend.field.online import replay
 from fieldmend.flags import KEPT
 from fieldmend.quantities import Kind, Quantity
-from fieldmend.recovery import extrapolating, modelling, onchange, powers
+from fieldmend.recovery import extrapolating, honest, modelling, onchange, powers
 from fieldmend.recovery.circular import OnCircle
 from fieldmend.recovery.modelling import Known
 from fieldmend.recovery.notebook import TALLEST, WIDEST, squeezed
@@ -119,7 +120,7 @@ def test_what_never_moves_tells_of_no_power():
 @pytest.mark.parametrize(
     ("ratios", "best", "asked"),
     [([1.0, 0.5], 1.0, 1), ([0.98, 0.9], 1 / 3, 2), ([0.98, 0.98], 1.0, 2), ([0.9, 0.95], 0.5, 2),
-     ([0.9, 0.8], 1 / 3, 2)],
+     ([0.9, 0.8], 1 / 3, 2), ([0.9, 0.3], 1 / 3, 2)],
 )  # fmt: skip
 def test_the_power_that_is_best_by_three_in_a_hundred(ratios, best, asked, monkeypatch):
     """One that is worse than the plain scale ends the search: a stronger one will not mend it."""
@@ -229,3 +230,17 @@ def test_a_cell_of_many_readings_is_lost_where_most_are():
     assert cells.shape == (1, WIDEST)
     assert cells[0, :5].tolist() == [0, 1, 2, 3, 0]
     assert squeezed(np.ones((2, 3 * TALLEST), dtype=np.int8)).shape == (TALLEST, 2)
+
+
+def test_only_angles_are_scored_the_short_way_round():
+    rng = np.random.default_rng(0)
+    X = np.where(rng.random((200, 5)) < 0.8, 350.0, np.nan)
+    grid = fm.Grid.of(X, condition="t")
+
+    def zero(grid, *, options):
+        return SimpleNamespace(estimate=np.zeros(grid.shape), lower=None, upper=None)
+
+    for scored in (honest.score, lambda *a, **k: honest.tried(*a, **k).whole()):
+        assert scored(grid, "t", Options(), zero).method.mae == pytest.approx(350.0)
+        turned = scored(grid, "t", Options(), zero, period=360.0)
+        assert turned.method.mae == pytest.approx(10.0)

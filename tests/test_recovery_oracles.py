@@ -358,6 +358,18 @@ def test_at_rest_is_at_a_bound_with_the_others_near():
     assert not kinds.resting(alone, found, light).any()
 
 
+@pytest.mark.parametrize(
+    ("low", "nodes", "rests"),
+    [(-40.0, 1, False), (-40.0, 12, True), (0.0, 1, True), (2.0, 1, True)],
+)
+def test_a_bound_below_zero_was_learnt_and_is_one_if_many_are_ever_there(low, nodes, rests):
+    X = np.random.default_rng(0).uniform(60, 500, (300, 12))
+    X[:60] = low + 45.0  # night: near, as far as readings go
+    X[:60, :nodes] = low
+    found = kinds.at_rest(X, Quantity(Kind.POSITIVE, low=low))
+    assert found[:60, :nodes].all() == found.any() == rests
+
+
 # Windows
 
 
@@ -402,6 +414,10 @@ def test_stretches_are_whole_periods_evenly_spread():
     assert all(one.start % 168 == 0 for one in found)
     assert found[0].start == 0
     assert found[-1].start == (40_000 - 672) // 168 * 168
+    free, held = stretches(40_000, 10, (), entries=60_040)  # no clock: any length, any start
+    assert (held, free[0].stop) == ([], 60_040 // 10 // 8)
+    assert [one.start for one in free] == np.linspace(0, 40_000 - 750, 8).astype(int).tolist()
+    assert {one.start % 2 for one in free} == {0, 1}
     wide, _ = stretches(10**6, 10_000, [24])
     assert wide[0].stop == 4_000_000 // 10_000 // 8 // 24 * 24
 

@@ -353,3 +353,21 @@ def test_readings_of_other_nodes_than_it_was_fitted_to_are_solved_afresh(monkeyp
     assert model.asked[2]["companions"] is None
     X[5, 1] = 1.0
     assert again(X, there)[0] == "afresh"
+
+
+def test_a_model_of_powers_is_one_of_the_readings_it_was_fitted_to():
+    @dataclass(frozen=True)
+    class Part:
+        view: SimpleNamespace | Power
+        fitted_on: solving.FittedOn
+        power: Power | None = None
+
+    on, X = solving.FittedOn(3, 5, "of powers"), np.array([[1.0, np.nan], [2.0, 3.0], [4.0, 5.0]])
+    part = Part(Part(None, on), on)
+    root = OnScale(Line(), Scale(power=Power(0.5, 0.1)), "on roots")
+    made = root.of_readings(part, X)
+    assert made.view.power == Power(0.5, 0.1)
+    assert made.fitted_on == replace(on, sha256=solving.digest(X, ~np.isnan(X)))
+    assert root.of_readings(part).fitted_on.sha256 == ""
+    assert root.of_readings(None, X) is None
+    assert OnScale(Line(), Scale(), "as read").of_readings(part, X) is part

@@ -22,7 +22,7 @@ from fieldmend.result.options import Options
 
 def many(grid: Grid, options: Options) -> bool:
     """Whether a network is recovered region by region."""
-    placed = 0 if grid.places is None else sum(node in grid.places for node in grid.nodes)
+    placed = sum(node in (grid.places or {}) for node in grid.nodes)
     limit = MANY if placed >= PLACED * len(grid.nodes) else UNPLACED
     return len(grid.nodes) > limit and options.method in DECIDES
 
