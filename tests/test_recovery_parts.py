@@ -176,7 +176,7 @@ def test_a_window_comes_back_from_its_folder(tmp_path):
 def test_a_folder_of_another_run_is_refused(tmp_path):
     X = np.arange(20.0).reshape(10, 2)
     grid = Grid.of(X, condition="t")
-    folder = tmp_path / "kept"
+    folder = tmp_path / "not there" / "kept"
     assert len(opened(folder, grid, Options())) == 1
     (folder / "0-000000.npz").write_bytes(b"")
     assert opened(folder, grid, Options(command="said otherwise"))[0].count() == 1
