@@ -468,7 +468,8 @@ def test_auto_leaves_lasting_faults_out_as_recover_does():
     X[300:, 9] = 55.0  # stuck
     out = fm.decompose(X, method="auto")
     naive = fm.decompose(X, method="auto", faults=False)
-    grid = fm.Grid.of(X, start="2024-03-04")
+    # What has no times is taken for three days.
+    grid = fm.Grid.of(X, start="2024-03-04", slot_seconds=3 * 86_400 / len(X))
     found = fm.recover(grid, holdout=False).conditions["value"]
     false = np.isfinite(X) & (X != net.readings)
     assert "lasting faults left out" in out.choice

@@ -4,11 +4,15 @@ import numpy as np
 import pytest
 
 from fieldmend.faults import Context, Episode, history, ranking
-from fieldmend.faults.daily import _habitual
+from fieldmend.faults.daily import _Habits
 from fieldmend.faults.events import _typical
 from fieldmend.faults.frozen import Runs, _resting
 
 DAY = 24
+
+
+def _habitual(own, stretch, day):
+    return _Habits(own, day).have(*stretch)
 
 
 def course(*, days=20, hour=7, length=2, size=5.0, share=1.0, seed=0):

@@ -4,13 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from fieldmend.automatic import _judged
-from fieldmend.core.problem import LowRank, Scaling
-from fieldmend.faults import Context, Search
-from fieldmend.field.fitted import Applied
-from fieldmend.field.leading import usual_again
 from fieldmend.recovery.honest import everywhere
-from fieldmend.recovery.passing import led_through
+from fieldmend.recovery.passing import led_through, usual_again
 from fieldmend.recovery.solving import Solved
 from fieldmend.recovery.window import Piece, Setting, recover_window
 from fieldmend.recovery.windows import Window
@@ -115,25 +110,3 @@ def test_recover_is_led_through_what_passes():
         assert (out.flag[doubted] == 1).all()
         assert np.abs(out.solved.estimate - X)[lost].max() < 0.15 < np.abs(estimate - X)[lost].min()
         np.testing.assert_array_equal(out.solved.estimate[:, 1:], estimate[:, 1:])
-
-
-def test_decompose_is_led_through_what_passes():
-    X, lost, estimate, doubted = humps()
-    Y = np.where(lost, NAN, X)
-    nothing = np.zeros(X.shape, dtype=bool)
-    none = LowRank.zero(*X.shape)
-    given = Applied(
-        estimate, estimate, np.where(doubted, X - estimate, 0.0), estimate - 0.1, estimate + 0.1,
-        none, Scaling(np.zeros(5), np.ones(5)),
-    )  # fmt: skip
-    out, false = _judged(given, Y, Search(*4 * [nothing]), Context())
-    assert not false.any()
-    assert not out.sparse.any()
-    assert np.abs(out.estimate - X)[lost].max() < 0.15
-    np.testing.assert_allclose(out.upper - out.lower, 0.2)
-    # What stays suspect leads nothing.
-    lasting = Search(doubted, nothing, doubted, nothing)
-    out, false = _judged(given, Y, lasting, Context())
-    np.testing.assert_array_equal(false, doubted)
-    np.testing.assert_array_equal(out.estimate, estimate)
-    np.testing.assert_allclose(out.sparse[doubted], (X - estimate)[doubted])

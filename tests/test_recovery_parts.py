@@ -61,11 +61,12 @@ def episode(node, start, stop, kind="bias", **more):
 def test_what_a_person_said_of_a_search():
     yes, no = np.array([[True, False]]), np.array([[False, True]])
     both = yes | no
-    found = Told(yes, no).search(Search(no, both, both, both))
+    found = Told(yes, no).search(Search(no, both, both, both, both))
     assert found.faults.tolist() == [[True, False]]
     assert found.events.tolist() == [[False, True]]
     assert found.gross.tolist() == [[True, False]]
     assert found.frozen.tolist() == [[True, False]]
+    assert found.since.tolist() == [[True, False]]
 
 
 def test_the_field_is_led_through_readings_that_a_person_believes():

@@ -38,4 +38,5 @@ def faults(*, kept: bool) -> int:
 @pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="of GNU's allocator")
 def test_pages_are_not_asked_for_again_and_again() -> None:
     assert faults(kept=False) > 50 * 512  # else there is nothing to gain
-    assert faults(kept=True) < 50
+    # Where the system maps something just behind a process's heap, by chance, that cannot grow.
+    assert min(faults(kept=True) for _ in range(3)) < 50

@@ -10,16 +10,12 @@ import numpy as np
 
 from fieldmend.core.problem import LowRank, Scaling
 from fieldmend.core.prox import Array, Mask
-from fieldmend.faults.agreed import agreed
-from fieldmend.faults.daily import daily
-from fieldmend.faults.jumping import jumping
 from fieldmend.faults.labels import Context
-from fieldmend.faults.lasting import Search, search
+from fieldmend.faults.lasting import persistent
 from fieldmend.field.auto import Learnt, recover_field
 from fieldmend.field.cycles import periods
 from fieldmend.field.fitted import NAMES, Applied, FittedField
 from fieldmend.field.holdout import Holdout
-from fieldmend.field.leading import correction, usual_again
 from fieldmend.field.regions import CORE, HALO, MANY, UNPLACED, Region, coordinates, cut, said
 
 _DAY = 86_400_000_000  # microseconds
@@ -107,51 +103,24 @@ def _recovered(
     To any low-rank method a fault that lasts is a component of the field. None: unless the record
     is so large that the search would take as long as the rest.
     """
-    searched = X.size <= _SEARCHED if faults is None else faults
-    if not searched:
+    false = np.zeros(X.shape, dtype=np.bool_)
+    if X.size <= _SEARCHED if faults is None else faults:
+        readings = X if observed.all() else np.where(observed, X, np.nan)
+        others = {str(k): other for k, other in enumerate(companions)}
+        with np.errstate(over="ignore", invalid="ignore"):  # a node may send 1e308
+            false = persistent(readings, Context(slot=_slot(period), companions=others))
+    if not false.any():
         return recover_field(X, observed, period=period, companions=companions, **options)
-    readings = X if observed.all() else np.where(observed, X, np.nan)
-    context = Context(
-        slot=_slot(period), companions={str(k): other for k, other in enumerate(companions)}
-    )
-    with np.errstate(over="ignore", invalid="ignore"):  # a node may send 1e308
-        found = search(readings, context)
     out, learnt = recover_field(
-        X, observed & ~found.faults, period=period, companions=companions, **options
+        X, observed & ~false, period=period, companions=companions, **options
     )
-    if not found.faults.any() and not out.sparse.any():
-        return out, learnt
-    out, false = _judged(out, readings, found, context)
-    count = int(np.count_nonzero(false & found.faults))
-    if not count:
-        return out, learnt
-    choice = f"{learnt.model.choice}, {count:,} readings of lasting faults left out"
-    return out, replace(learnt, model=replace(learnt.model, choice=choice))
-
-
-def _judged(out: Applied, readings: Array, found: Search, context: Context) -> tuple[Applied, Mask]:
-    """The field led through readings that only looked false, and which of the others are.
-
-    As `recover` judges: what the hour brings, what did not jump, what the field expects after all
-    is true, and what was lost among it is what it shows.
-    """
-    largest = np.finfo(readings.dtype).max
+    largest = np.finfo(X.dtype).max
     with np.errstate(over="ignore", invalid="ignore"):
-        jumped, inside = out.sparse != 0, (out.lower <= readings) & (readings <= out.upper)
-        interval = out.lower, out.upper
-        fine = agreed(readings, out.estimate, interval, found.faults & ~found.gross)
-        believed = np.where(found.faults, np.nan, readings)
-        single = jumped & ~inside & ~daily(believed, jumped, context) & jumping(believed, jumped)
-        unseen = jumped | found.faults
-        passed = usual_again(readings, unseen, unseen & ~single & ~(found.faults & ~fine))
-        shift = correction(out.estimate, readings, passed).astype(readings.dtype)
-        estimate, lower, upper = (
-            np.where(shift == 0, end, end + shift) for end in (out.estimate, *interval)
-        )
-        false = unseen & ~passed
-        off = np.where(false, np.clip(readings - estimate, -largest, largest), 0.0)
-    sparse = off.astype(readings.dtype)
-    return replace(out, estimate=estimate, lower=lower, upper=upper, sparse=sparse), false
+        off = np.clip(X - out.estimate, -largest, largest)
+    choice = f"{learnt.model.choice}, {false.sum():,} readings of lasting faults left out"
+    return replace(out, sparse=np.where(false, off, out.sparse)), replace(
+        learnt, model=replace(learnt.model, choice=choice)
+    )
 
 
 def _slot(period: Any) -> int:

@@ -27,6 +27,7 @@ from fieldmend.faults.stretches import (
     rolling,
     slot_medians,
 )
+from fieldmend.faults.who_moved import OthersMoved
 from fieldmend.quantities import Kind
 
 # Blocks of time at the most, and slots that a block needs.
@@ -105,14 +106,17 @@ def estranged(values: Array, left_out: Mask, context: Context) -> tuple[Mask, bo
     some = max(HABIT * nodes, 1)
     if np.count_nonzero(sizes > FAR) > some:
         return out, True
-    margin = -(-slots // count)
+    margin, moved = -(-slots // count), OthersMoved(seen.z)
     far = FAR if context.quantity.kind is Kind.LINEAR else FARTHER * FAR
     for n in map(int, np.flatnonzero((height(sizes) > 1) & (sizes > far))):
         one = apart[n]
         alone = np.count_nonzero(sizes > PART * one.size) <= some
         if alone and not _many(seen, apart, n):
             first, stop = max(int(one.inside[0]) - margin, 0), int(one.inside[-1]) + 1 + margin
-            out[first:stop, n] = _away(_off(seen, n, one, slice(first, stop)), one, int(day))
+            off = _off(seen, n, one, slice(None))
+            out[first:stop, n] = _away(off[first:stop], one, int(day))
+            # Which part of a record is strange when most others step, nobody knows.
+            out[:, n] &= ~moved(n, off, out[:, n], whole=True)
     return out & ~np.isnan(values) & ~left_out, False
 
 

@@ -9,12 +9,11 @@ import numpy as np
 
 from fieldmend import faults
 from fieldmend.faults import Episode
-from fieldmend.field.leading import usual_again
 from fieldmend.grid import Array
 from fieldmend.quantities import Kind, Quantity, circle
 from fieldmend.recovery.decisions import Told, told
 from fieldmend.recovery.judging import flags, judgeable, outside, usual_distance
-from fieldmend.recovery.passing import led_through
+from fieldmend.recovery.passing import led_through, usual_again
 from fieldmend.recovery.quantity import on_its_scale, resting
 from fieldmend.recovery.remembered import expectation
 from fieldmend.recovery.solving import Around, Solved, Solver, suspicious, typical_error
