@@ -60,6 +60,9 @@ def test_only_what_a_node_usually_reads_leads():
     np.testing.assert_array_equal(np.flatnonzero(usual_again(readings, unseen, unseen)), [])
     readings[10] = 11.0  # within a quarter of the range beyond it
     np.testing.assert_array_equal(np.flatnonzero(usual_again(readings, unseen, unseen)), [10])
+    still = np.full((6, 1), 3.0)  # a node that only ever read one value may read it again
+    again = np.arange(6)[:, None] == 5
+    np.testing.assert_array_equal(usual_again(still, again, again), again)
     nothing = np.ones_like(unseen)
     assert not usual_again(readings, nothing, nothing).any()
 

@@ -15,7 +15,7 @@ from fieldmend.field.regions import Region
 from fieldmend.flags import Flag
 from fieldmend.grid import Grid
 from fieldmend.quantities import Kind, Quantity
-from fieldmend.recovery import conditions, honest, job, modelling, notebook, notes
+from fieldmend.recovery import circular, conditions, honest, job, modelling, notebook, notes
 from fieldmend.recovery.conditions import Work, check_workers, crew_for
 from fieldmend.recovery.decisions import Told, settled, told
 from fieldmend.recovery.filling import Given, emptied
@@ -23,7 +23,7 @@ from fieldmend.recovery.huge import _usual, without_huge
 from fieldmend.recovery.judging import judgeable
 from fieldmend.recovery.keeping import Kept, opened, single
 from fieldmend.recovery.options import bytes_of, with_units
-from fieldmend.recovery.quantity import taken_as
+from fieldmend.recovery.quantity import resting, taken_as
 from fieldmend.recovery.regional import _Whole
 from fieldmend.recovery.solving import Solved
 from fieldmend.recovery.storage import Storage
@@ -443,3 +443,27 @@ def test_the_first_reading_of_a_record_speaks_too():
     X[:5, 0] = np.arange(5.0)
     X[20:25, 1:] = np.arange(10.0).reshape(5, 2)
     assert judgeable(~np.isnan(X), witnesses(X, None))[4, 0]
+
+
+# What is at rest, and how wide arcs are
+
+
+@pytest.mark.parametrize(("dark", "rests"), [(40, True), (30, True), (26, False), (10, False)])
+def test_a_stretch_is_at_rest_if_at_least_half_of_it_is(dark, rests):
+    """Sixty readings in question, so many of them at 0 while the others are near it."""
+    light = Quantity(Kind.POSITIVE, low=0.0)
+    X = np.tile(np.linspace(0, 500, 400)[:, None], (1, 4))
+    X[100:160] = 1.0
+    X[100:160, 0] = 300.0 + np.arange(60)
+    X[100 : 100 + dark, 0] = 0.5 + 0.001 * np.arange(dark)
+    found = np.zeros(X.shape, dtype=bool)
+    found[100:160, 0] = True
+    np.testing.assert_array_equal(resting(X, found, light), found & rests)
+
+
+@pytest.mark.parametrize(("heard", "own"), [(99, False), (100, True)])
+def test_arcs_are_widened_by_the_length_of_the_gap_where_a_hundred_tell(heard, own):
+    gap = np.repeat([1, 5], [heard, 400])
+    ratio = np.where(gap == 1, 1.0, 3.0)
+    short, longer, *_ = circular._widening(ratio, gap, 0.5)
+    assert (short, longer) == (1.0 if own else 3.0, 3.0)

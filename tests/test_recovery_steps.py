@@ -133,7 +133,8 @@ def test_anomalies_are_how_far_bad_readings_lie_off_and_nothing_else():
 
 def test_windows_meet_on_the_circle():
     X = np.zeros((40, 1))
-    sink = Arrays(X, setting(Quantity(Of.CIRCULAR, period=360.0), nodes=1), Storage())
+    north = Quantity(Of.CIRCULAR, possible=(0.0, 360.0), period=360.0)
+    sink = Arrays(X, setting(north, nodes=1), Storage())
     one, two = Window(0, 25, 0, 20, 5), Window(15, 40, 20, 40, 5)
     for window, angle in ((one, 358.0), (two, 2.0)):
         size = window.stop - window.start
@@ -145,6 +146,7 @@ def test_windows_meet_on_the_circle():
     off = (estimate[15:25] + 180) % 360 - 180
     assert (np.abs(off) <= 2).all()  # by way of north
     assert (np.diff(off) > 0).all()
+    assert ((estimate >= 0) & (estimate < 360)).all()
     np.testing.assert_allclose(sink.upper[:, 0] - estimate, 3.0)
     np.testing.assert_allclose(estimate - sink.lower[:, 0], 3.0)
 

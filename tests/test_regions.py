@@ -112,6 +112,17 @@ def test_regions_are_recovered_as_one_network_whoever_does_it(tmp_path):
     assert shared.holdout.method.mae == one.holdout.method.mae
 
 
+@pytest.mark.usefixtures("few")
+@pytest.mark.parametrize(("holdout", "scored"), [(True, 3), (False, 2)])
+def test_that_only_some_regions_were_scored_is_said_where_it_is_so(monkeypatch, holdout, scored):
+    monkeypatch.setattr(honest, "REGIONS", scored)
+    X = fm.simulate.network(slots=60, nodes=30, field="temperature", seed=1).readings
+    at = {str(n + 1): {"x": float(n), "y": 0.0} for n in range(30)}
+    grid = replace(fm.Grid.of(X, condition="temperature"), places=at)
+    one = fm.recover(grid, workers=1, holdout=holdout)["temperature"]
+    assert not any("scored in" in note for note in one.notes)
+
+
 def test_decompose_goes_by_regions_too(monkeypatch):
     for name, value in (("MANY", 20), ("CORE", 10), ("HALO", 4)):
         monkeypatch.setattr(automatic, name, value)
