@@ -180,3 +180,11 @@ def test_drivers_need_the_kernel_and_the_sink_only(monkeypatch):
     for what in ("estimate", "flag", "anomaly", "scale"):
         np.testing.assert_array_equal(getattr(again, what), getattr(whole, what))
     assert again.episodes == whole.episodes
+
+
+def test_the_model_of_a_long_record_knows_its_windows_for_its_own(monkeypatch):
+    monkeypatch.setattr(windows, "WINDOW", 1)
+    grid = Grid.of(network(1200).values["t"], condition="t")
+    solver = condition.fitted_once(grid, prepared(grid, "auto"))
+    assert isinstance(solver, solving.ByModel)
+    assert solver.own
