@@ -34,7 +34,7 @@ def _expected(
 ) -> Expected:
     """Nodes of a group are silent to the model while it is asked about them."""
     believed = np.where(false, np.nan, readings)
-    groups = np.arange(model.fitted.nodes) % (model.fitted.nodes if few(model) else GROUPS)
+    groups = np.arange(model.fitted.nodes) % (model.fitted.nodes if _few(model) else GROUPS)
     middle, spread = (np.full(readings.shape, np.nan) for _ in range(2))
     onto = power_of(solver).forward
     sds = 2 * ndtri((1 + model.fitted.level) / 2)  # in an interval
@@ -50,6 +50,6 @@ def _expected(
     return Expected(middle, spread)
 
 
-def few(model: ByModel) -> bool:
+def _few(model: ByModel) -> bool:
     """Whether the rest of the nodes is too small without a whole group."""
     return model.fitted.nodes < FEW
