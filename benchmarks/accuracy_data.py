@@ -30,7 +30,7 @@ NDBC = {
 }
 MOLENE = {"temperature": "t", "humidity": "u", "wind": "ff", "pressure": "pmer"}
 BRIEF = 800  # slots of faultbench
-REPEATED = 36  # slots in a day of the network whose days repeat
+REPEATED, GATES = 36, 54  # slots in a day of the networks whose days repeat
 FAULTBENCH = ("temperature", "light")
 FAULT_SETS = ("random", "malfunction", "bias", "drift", "polydrift", "mixed")
 # Simulated: noise of a reading, in the field's units.
@@ -66,6 +66,7 @@ def sources() -> dict[str, Source]:
         for field, noise in NOISE.items()
     }
     out["simulated repeating"] = Source(repeating, REPEATED)
+    out["simulated gates"] = Source(gates, GATES)
     if available():
         out |= {f"Redwood {c}": Source(lambda c=c: redwood(c)[0], 288) for c in CONDITIONS}
         out |= {f"IntelLab {c}": Source(lambda c=c: intellab(c), 288) for c in INTELLAB}
@@ -116,6 +117,24 @@ def repeating(nodes: int = 30, days: int = 21) -> Array:
             expected = rate * np.exp(0.08 * own)
             out.append(expected + np.sqrt(expected + 1.0) * rng.normal(size=nodes))
     return np.array(out)
+
+
+@cache
+def gates(nodes: int = 40, days: int = 21) -> Array:
+    """The same with a workday and a weekend of its own at every gate; counts, overdispersed."""
+    rng = np.random.default_rng(32)
+    hour = np.linspace(6, 24, GATES, endpoint=False)
+    peaks = ((8, 0.6), (8.7, 0.9), (18, 1.0), (17.3, 0.7), (12.5, 2.5), (20.5, 1.5))
+    courses = np.stack([np.exp(-0.5 * ((hour - c) / w) ** 2) for c, w in peaks])
+    work = rng.gamma(0.8, 1.0, (nodes, 6)) * [2, 1.5, 2, 1.2, 0.8, 0.6]
+    rest = rng.gamma(0.8, 1.0, (nodes, 6)) * [0.1, 0.1, 0.3, 0.3, 1.6, 1.0]
+    size = np.exp(rng.normal(4.3, 0.9, (nodes, 1)))
+    out = []
+    for day in range(days):
+        mix = np.exp(rng.normal(0, 0.08, 6) + rng.normal(0, 0.05, (nodes, 6)))
+        rate = size * (((rest if day % 7 >= 5 else work) * mix) @ courses)
+        out.append(rng.negative_binomial(160, 160 / (160 + rate)))
+    return np.hstack(out).T.astype(np.float64)
 
 
 @cache

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from fieldmend.field import auto, checking, choosing, company, fitting, mixture, online
+from fieldmend.field import auto, checking, choosing, company, fitting, mixture, online, slotwise
 from fieldmend.field import trials as tried
 from fieldmend.field import windows as parts
 from fieldmend.field.holdout import Calibration
@@ -54,11 +54,11 @@ def test_another_start_has_to_be_better_in_company_too():
         return trial_of(truth=np.zeros(130), model=model, outage=outage)
 
     first = tried(1.0, 5.0)
-    assert fitting._better(tried(0.9, 4.5), first)
-    assert not fitting._better(tried(1.0, 2.5), first)
-    assert not fitting._better(tried(0.5, 5.0), first)
+    assert slotwise._better(tried(0.9, 4.5), first)
+    assert not slotwise._better(tried(1.0, 2.5), first)
+    assert not slotwise._better(tried(0.5, 5.0), first)
     outage[0] = 0  # 29 do not tell
-    assert fitting._better(tried(1.0, 2.5), tried(1.0, 5.0))
+    assert slotwise._better(tried(1.0, 2.5), tried(1.0, 5.0))
 
 
 def test_windows_share_a_hundred_slots_with_the_next():
@@ -94,9 +94,9 @@ def test_the_worst_twentieth_of_errors_is_left_out():
     error = np.arange(1.0, 41.0)
     one = trial_of(truth=error, model=np.zeros(40))
     wanted = np.sqrt((error[:38] ** 2).mean())
-    assert fitting._error(one, np.ones(40, dtype=bool)) == pytest.approx(wanted)
+    assert slotwise._error(one, np.ones(40, dtype=bool)) == pytest.approx(wanted)
     none = np.zeros(0)
-    assert fitting._error(trial_of(truth=none, model=none), none.astype(bool)) == 0.0
+    assert slotwise._error(trial_of(truth=none, model=none), none.astype(bool)) == 0.0
     data = data_of(np.ones((1, 40)), error[None, :])
     judged = np.ones((1, 40), dtype=bool)
     assert choosing._errors(data, np.zeros((1, 40)), judged, ~judged) == (

@@ -172,8 +172,8 @@ def test_what_is_no_file_is_refused(tmp_path):
 
 
 def test_a_later_version_is_refused_with_what_to_do(saved, tmp_path):
-    later = with_header(saved, tmp_path / "m", lambda h: h.update(format=3, version="9.1"))
-    assert "format 3, by fieldmend 9.1; this one reads 2. Update fieldmend" in refusal(later)
+    later = with_header(saved, tmp_path / "m", lambda h: h.update(format=4, version="9.1"))
+    assert "format 4, by fieldmend 9.1; this one reads 3. Update fieldmend" in refusal(later)
 
 
 def test_damaged_files_are_refused_or_harmless(saved, tmp_path, net):

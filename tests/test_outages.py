@@ -101,7 +101,7 @@ def test_days_of_the_week_differ_from_the_day_as_far_as_they_repeat():
     course = np.sin(2 * np.pi * slot / DAY) * np.where(weekend, 0.2, 1.0)
     X = course[:, None] + 0.3 * rng.normal(size=(len(slot), 4))
     found, believed = layered_course(data_of(X), (DAY, 7 * DAY))
-    off = found.at(slot) - (course - course.mean())
+    off = found.at(data_of(X)) - (course - course.mean())
     assert np.sqrt((off**2).mean()) < 0.13  # as noise of six weeks
     assert believed > 0.9
 

@@ -96,8 +96,14 @@ def learn(
         view = replace(view, course=choose_course(record.data(sample), asked, len(X), seed))
         record = replace(record, view=view)
     # A course that is off already has no second part to play.
-    taken = view.course is not None and view.course.values.any()
-    fitted = fit(record.data(sample), seed, tell, lengths=asked, routine=not taken)
+    taken = view.course is not None and bool(view.course.values.any())
+    fitted = fit(
+        record.data(sample),
+        seed,
+        tell,
+        lengths=asked,
+        course=view.course if taken else None,
+    )
     trial = Trial.pooled(fitted.trials)
     routine = _usual(fitted)
     later = Honest.of_other_slots(trial, level, routine)
@@ -201,8 +207,11 @@ def _reported(fitted: Fit, view: View, level: float) -> Holdout:
     scale, centre = view.sign * view.scaling.scale[every.node], view.scaling.center[every.node]
     half *= view.sign
     if view.course is not None:
-        values = view.course.values
-        centre = centre + scale * values[every.node, every.slot % values.shape[1]]
+        at = np.searchsorted(fitted.clean.slots, every.slot)
+        centre = (
+            centre
+            + scale * np.broadcast_to(fitted.clean.usual, fitted.clean.used.shape)[every.node, at]
+        )
     return Holdout(
         every.slot,
         view.order[every.node],

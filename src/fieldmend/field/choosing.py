@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from fieldmend.core.prox import Array, Mask
-from fieldmend.field.cycles import CYCLES, Course, course_of, without
+from fieldmend.field.cycles import CYCLES, Course, course_of, with_kinds, without
 from fieldmend.field.fitting import quick_field
 from fieldmend.field.holdout import draw_hidden, runs_of
 from fieldmend.field.model import Data, estimate
@@ -33,13 +35,15 @@ def choose_course(data: Data, asked: list[int], slots: int, seed: int) -> Course
         return None
     company = hidden & (rest.used.sum(axis=0) >= _COMPANY * usual_company(rest.used))
     plain, by_company = _errors(data, estimate_of(rest, seed), hidden, company)
-    found: list[tuple[float, float, int]] = []
+    found: list[tuple[float, float, int, bool]] = []
     for length in lengths:
-        course = Course(course_of(rest, length), "")
-        cyclic = estimate_of(without(rest, course), seed) + course.at(rest.slots)
-        overall, heard = _errors(data, cyclic, hidden, company)
-        found.append((overall, heard, length))
-    error, heard, chosen = min(found)
+        usual = Course(course_of(rest, length), "")
+        every = with_kinds(usual, rest, _week(asked, length)) if length == min(lengths) else usual
+        for course in (usual, every) if every.ways is not None else (usual,):
+            cyclic = estimate_of(without(rest, course), seed) + course.at(rest)
+            overall, heard = _errors(data, cyclic, hidden, company)
+            found.append((overall, heard, length, course.ways is not None))
+    error, heard, chosen, kinds = min(found)
     change = 100 * (error / plain - 1) if plain > 0 else 0.0
     said = f"a cycle of {chosen} slots changed the error on hidden readings by {change:+.0f} %: "
     if error >= _BETTER * plain:
@@ -49,7 +53,16 @@ def choose_course(data: Data, asked: list[int], slots: int, seed: int) -> Course
     if heard > by_company:
         said += "not used, it harms where others are heard"
         return Course(np.zeros((len(data.used), 1)), said)
-    return Course(course_of(data, chosen), said + "used")
+    course = Course(course_of(data, chosen), said + "used")
+    if not kinds:
+        return course
+    course = with_kinds(course, data, _week(asked, chosen))
+    return replace(course, said=f"{course.said}, with kinds of days that all nodes tell")
+
+
+def _week(asked: list[int], day: int) -> int:
+    """Days in a week, if weeks may be alike."""
+    return next((n // day for n in sorted(asked) if n > day and n % day == 0), 1)
 
 
 def estimate_of(data: Data, seed: int) -> Array:

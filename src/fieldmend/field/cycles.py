@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from fieldmend.core.prox import Array, Mask
+from fieldmend.field.days import Ways, ways_of
 from fieldmend.field.jumps import Index
 from fieldmend.field.model import Data
 from fieldmend.field.scaling import single
@@ -30,11 +31,12 @@ class Course:
 
     values: Array
     said: str
+    ways: Ways | None = None  # in which days depart from it
 
-    def at(self, slots: Index) -> Array:
-        """Nodes × slots."""
-        out: Array = self.values[:, slots % self.values.shape[1]]
-        return out
+    def at(self, data: Data) -> Array:
+        """Nodes × slots; what kind of day it was, the readings tell."""
+        out: Array = self.values[:, data.slots % self.values.shape[1]]
+        return out if self.ways is None else out + self.ways.at(data.readings - out, data)
 
 
 def periods(period: object) -> list[int]:
@@ -53,6 +55,24 @@ def usual_periods(slot: int) -> tuple[int, ...]:
     """Slots in a day and in a week, of slots (µs) that divide a day into enough of them."""
     day = _DAY // slot if slot > 0 and _DAY % slot == 0 else 0
     return (day, 7 * day) if day >= _FEWEST else ()
+
+
+def with_kinds(course: Course, data: Data, week: int) -> Course:
+    """The same with the ways in which days differ from it, if there are days enough to tell them.
+
+    `week` is the number of days after which they may come again; 1: none.
+    """
+    length = course.values.shape[1]
+    return replace(course, ways=ways_of(data.readings - course.at(data), data, length, week))
+
+
+def relearnt(course: Course, rest: Data) -> Array:
+    """The course, nodes × slots, as some of the readings tell it, from which it was taken off."""
+    seen = rest.less(-rest.usual)
+    other = Course(course_of(seen, course.values.shape[1]), "")
+    if course.ways is not None:
+        other = with_kinds(other, seen, course.ways.usual.shape[1])
+    return other.at(seen)
 
 
 def course_of(data: Data, length: int) -> Array:
@@ -129,5 +149,4 @@ def _phase_means(
 
 def without(data: Data, course: Course) -> Data:
     """The readings with the course taken off."""
-    rest = np.where(data.used, data.readings - course.at(data.slots), 0.0)
-    return replace(data, readings=rest)
+    return data.less(course.at(data))

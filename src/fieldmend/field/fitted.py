@@ -235,14 +235,13 @@ class _Output:
         record, view = self.record, self.record.view
         half = view.sign * half
         rows, kept = slice(window.start, window.stop), window.kept
-        usual = 0.0 if view.course is None else view.course.at(clean.slots)
         for name, values in (
             ("estimate", mean),
             ("low_rank", now.common()),
             ("lower", mean - half),
             ("upper", mean + half),
         ):
-            self.arrays[name][rows] = view.units((values + usual)[:, kept], record.X.dtype)
+            self.arrays[name][rows] = view.units((values + clean.usual)[:, kept], record.X.dtype)
         with np.errstate(over="ignore", invalid="ignore"):
             off = record.X[rows] - self.arrays["estimate"][rows]
         largest = np.finfo(record.X.dtype).max

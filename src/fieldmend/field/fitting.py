@@ -8,11 +8,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from fieldmend.core.loop import Tell
-from fieldmend.core.prox import Mask
-from fieldmend.field.cycles import long_enough
+from fieldmend.core.prox import Array, Mask
+from fieldmend.field.cycles import Course, long_enough, relearnt
 from fieldmend.field.flags import NEVER, first_channels, learn, second_channels
 from fieldmend.field.holdout import draw_hidden, draw_runs
-from fieldmend.field.mixture import mixture_start, worth_trying
+from fieldmend.field.mixture import worth_trying
 from fieldmend.field.model import (
     Data,
     Field,
@@ -25,8 +25,9 @@ from fieldmend.field.model import (
 from fieldmend.field.outages import silent_slots, usual_company
 from fieldmend.field.paying import habitual, paying
 from fieldmend.field.routine import Routine
-from fieldmend.field.screens import DistanceScreen, JumpScreen, Screen
+from fieldmend.field.screens import JumpScreen, Screen
 from fieldmend.field.second import Second, second_look
+from fieldmend.field.slotwise import slotwise
 from fieldmend.field.trials import Trial, forgetful, judged, refitted
 
 _RANKS = (2, 6, 12)
@@ -35,8 +36,6 @@ _HOLDOUTS, _SHARE = 4, 0.15  # for the intervals: so often so many are hidden,
 _ENOUGH = (
     20_000  # or as often as hides this many, at least twice; not where the network fell silent
 )
-_BETTER = 0.97  # the other start has to lower the error on hidden readings by this factor
-_TELLING = 30  # readings hidden in company, to tell which start is better
 
 
 @dataclass(frozen=True)
@@ -51,15 +50,21 @@ class Fit:
     trials: list[Trial]
     screen: Screen
     start: str
+    course: Course | None  # that was taken off
 
 
 def fit(
-    data: Data, seed: int, tell: Tell, *, lengths: Sequence[int] = (), routine: bool = False
+    data: Data,
+    seed: int,
+    tell: Tell,
+    *,
+    lengths: Sequence[int] = (),
+    course: Course | None = None,
 ) -> Fit:
     """Fit the field model; where slots say little of each other, also from the other start.
 
-    `lengths` are periods: days and weeks alike; with `routine` their usual course may count where
-    the network is silent.
+    `lengths` are periods: days and weeks alike. `course` is what was taken off the readings before;
+    where nothing was, the usual course may count where the network is silent.
     """
     screen: Screen
     rng = np.random.default_rng(seed)
@@ -72,13 +77,13 @@ def fit(
     tell(field.rank)
     start = "jumps"
     if worth_trying(data) and not habit:
-        shown = data.using(data.used & ~hidden)
-        other = _from_mixture(shown, data, hidden, rng, seed)
-        if _better(other[3], judged(field, rest, clean, hidden)):
-            false, field, screen, _ = other
+        other = slotwise(data, hidden, judged(field, rest, clean, hidden), rng, seed)
+        if other is not None:
+            field, screen = other.field, other.screen
             # A slot that went wrong there has many flags: decided afresh, it may have few.
             afresh = screen(data, field)[0]
-            false = np.where(afresh.sum(axis=0) < false.sum(axis=0), afresh, false)
+            fewer = afresh.sum(axis=0) < other.false.sum(axis=0)
+            false = np.where(fewer, afresh, other.false)
             clean, start = data.using(data.used & ~false), "slots"
     field = improve(field, clean, rng, rounds=1)
     field = update_factors(field, clean, rng, tol=1e-3, most=20)
@@ -90,10 +95,10 @@ def fit(
     if clean.company is not None:
         joint = second_look(mean, clean, joint=True, periods=periods)
     usual = None
-    if routine:
+    if course is None:
         usual = Routine.learnt(field, clean, periods, np.random.default_rng([seed, 13]))
-    trials = _trials(field, clean, rng, tell, looks=(second, joint), routine=usual)
-    return Fit(field, clean, second, joint, usual, trials, screen, start)
+    trials = _trials(field, clean, rng, tell, looks=(second, joint), routine=usual, course=course)
+    return Fit(field, clean, second, joint, usual, trials, screen, start, course)
 
 
 def quick_field(data: Data, seed: int) -> Field:
@@ -133,17 +138,6 @@ def _grown(field: Field, rest: Data, rng: np.random.Generator) -> Field:
     return update_factors(field, rest, rng, tol=1e-3, most=20)
 
 
-def _from_mixture(
-    shown: Data, data: Data, hidden: Mask, rng: np.random.Generator, seed: int
-) -> tuple[Mask, Field, Screen, Trial]:
-    """The same from factors and flags found slot by slot, without the hidden readings."""
-    false, field, threshold = mixture_start(shown, data, seed=seed)
-    rest = shown.using(shown.used & ~false)
-    field = improve(field, rest, rng, rounds=3)
-    field = update_factors(field, rest, rng, tol=1e-3, most=20)
-    return false, field, DistanceScreen(threshold), judged(field, rest, data, hidden)
-
-
 def _trials(
     field: Field,
     clean: Data,
@@ -152,17 +146,36 @@ def _trials(
     *,
     looks: tuple[Second | None, Second | None],
     routine: Routine | None,
+    course: Course | None,
 ) -> list[Trial]:
     """Hold-outs with the nodes' parts as they stay: errors and standard deviations fit together."""
     out = []
     for _ in range(_holdouts(clean)):
         hidden = draw_hidden(clean.used, ~clean.used, _SHARE, rng)
-        rest = clean.using(clean.used & ~hidden)
-        again = refitted(field, clean, rest, rng)
-        usual = None if routine is None else routine.again(clean, rest)
-        out.append(judged(again, rest, clean, hidden, looks=looks, routine=usual))
+        out.append(_trial(field, clean, hidden, rng, looks=looks, routine=routine, course=course))
         tell(field.rank)
     return out
+
+
+def _trial(
+    field: Field,
+    clean: Data,
+    hidden: Mask,
+    rng: np.random.Generator,
+    *,
+    looks: tuple[Second | None, Second | None],
+    routine: Routine | None,
+    course: Course | None,
+) -> Trial:
+    """One hold-out. What was taken off the readings before has seen the hidden ones: not here."""
+    rest = clean.using(clean.used & ~hidden)
+    moved: Array = np.zeros(hidden.shape)
+    if course is not None:
+        moved = relearnt(course, rest) - clean.usual
+        clean, rest = clean.less(moved), rest.less(moved)
+    field = refitted(field, clean, rest, rng)
+    usual = None if routine is None else routine.again(clean, rest)
+    return judged(field, rest, clean, hidden, looks=looks, routine=usual).more(moved[hidden])
 
 
 def _holdouts(clean: Data) -> int:
@@ -181,25 +194,12 @@ def silences(fitted: Fit, seed: int) -> Trial:
     rng, clean = np.random.default_rng([seed, 11]), fitted.clean
     hidden = clean.used & draw_runs(clean.used.shape, _SHARE, rng)
     hidden[(clean.used & ~hidden).sum(axis=1) < 2] = False
-    rest = clean.using(clean.used & ~hidden)
-    again = refitted(fitted.field, clean, rest, rng)
-    routine = None if fitted.routine is None else fitted.routine.again(clean, rest)
-    looks = fitted.second, fitted.joint
-    return judged(again, rest, clean, hidden, looks=looks, routine=routine)
-
-
-def _better(other: Trial, first: Trial) -> bool:
-    """True if hidden readings come out clearly better: all of them, and those in company.
-
-    Most of what is hidden in a silence of the network is one witness, right or wrong.
-    """
-    company = first.outage < 0
-    every = np.ones_like(company)
-    views = (every, company) if company.sum() >= _TELLING else (every,)
-    return all(_error(other, view) < _BETTER * _error(first, view) for view in views)
-
-
-def _error(trial: Trial, of: Mask) -> float:
-    """Mean square error on hidden readings, the worst twentieth left out: some are anomalies."""
-    square = np.sort((trial.truth - trial.model)[of] ** 2)
-    return float(np.sqrt(square[: max(1, int(0.95 * square.size))].mean())) if square.size else 0.0
+    return _trial(
+        fitted.field,
+        clean,
+        hidden,
+        rng,
+        looks=(fitted.second, fitted.joint),
+        routine=fitted.routine,
+        course=fitted.course,
+    )

@@ -37,6 +37,7 @@ class Data:
     used: Mask
     slots: Index
     company: Company | None = None  # other conditions
+    taken: Array | None = None  # off the readings, nodes × slots
 
     @property
     def links(self) -> Mask:
@@ -44,9 +45,19 @@ class Data:
         out: Mask = np.diff(self.slots) == 1
         return out
 
+    @property
+    def usual(self) -> Array:
+        """What was taken off the readings, nodes × slots."""
+        return np.zeros(self.used.shape) if self.taken is None else self.taken
+
     def using(self, used: Mask) -> Data:
         """The same with some readings only."""
         return replace(self, readings=np.where(used, self.readings, 0.0), used=used)
+
+    def less(self, usual: Array) -> Data:
+        """The same with something taken off the readings."""
+        rest = np.where(self.used, self.readings - usual, 0.0)
+        return replace(self, readings=rest, taken=self.usual + usual)
 
 
 @dataclass(frozen=True)

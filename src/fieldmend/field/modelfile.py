@@ -23,7 +23,7 @@ import numpy as np
 from fieldmend.core.prox import Array
 from fieldmend.errors import InputError
 
-FORMAT = 2
+FORMAT = 3
 KIND = "fieldmend field model"
 _HEADER = "header.json"
 _HEADER_MOST = 1 << 24  # bytes: the names of a hundred thousand nodes

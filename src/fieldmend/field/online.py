@@ -89,7 +89,7 @@ def judge(part: FittedField, one: Ahead, gate: Array | None = None) -> tuple[Sta
     readings, used = one.data.readings[:, 0], one.data.used[:, 0]
     belief, heard = hear(part.field, one.belief, readings, used, beyond)
     half = view.sign * np.sqrt(heard.variance) * live.calibration.at(belief.since)
-    usual = 0.0 if view.course is None else view.course.at(one.data.slots)[:, 0]
+    usual = one.data.usual[:, 0]
 
     # One call for all four: at fifty nodes a slot is calls, not numbers.
     four = (heard.mean, heard.mean - half, heard.mean + half, heard.expected)

@@ -17,6 +17,7 @@ from fieldmend.core.problem import Scaling
 from fieldmend.core.prox import Array
 from fieldmend.field.chains import NodeModel
 from fieldmend.field.cycles import Course
+from fieldmend.field.days import Ways
 from fieldmend.field.fitted import FittedField, FittedOn, Live
 from fieldmend.field.flags import Rule
 from fieldmend.field.given import Given
@@ -117,6 +118,8 @@ def pack(part: FittedField) -> tuple[dict[str, Any], dict[str, Array]]:
         words["unheard"] = list(part.unheard)
     if view.course is not None:
         arrays["course"], words["course"] = view.course.values, view.course.said
+        if view.course.ways is not None:
+            words["kinds"] = _pack_ways(view.course.ways, arrays)
     if view.power != PLAIN:
         words["power"] = [view.power.p, view.power.c]
     if part.live is not None:
@@ -124,6 +127,11 @@ def pack(part: FittedField) -> tuple[dict[str, Any], dict[str, Array]]:
         arrays["live_centres"] = part.live.calibration.centres
         arrays["live_factor"] = part.live.calibration.factor
     return words, arrays
+
+
+def _pack_ways(ways: Ways, arrays: dict[str, Array]) -> dict[str, float]:
+    arrays["kinds_courses"], arrays["kinds_usual"] = ways.courses, ways.usual
+    return {"border": ways.border, "doubt": ways.doubt, "far": ways.far}
 
 
 def _pack_honest(name: str, honest: Honest) -> dict[str, Array]:
@@ -173,7 +181,7 @@ def _pack_second(second: Second) -> dict[str, Array]:
 def _pack_screen(screen: Screen, arrays: dict[str, Array]) -> dict[str, Any]:
     if isinstance(screen, DistanceScreen):
         arrays["threshold"] = screen.threshold
-        return {"kind": "distance"}
+        return {"kind": "distance", "slack": screen.slack}
     rules = []
     for i, rule in enumerate((screen.first, screen.second)):
         for j, law in enumerate(rule.laws):
@@ -228,10 +236,25 @@ def _view(got: Given) -> View:
     course = None
     if "course" in got.arrays:
         period = got.arrays["course"].shape[-1]
-        course = Course(got.array("course", (got.nodes, max(period, 1))), got.text("course"))
+        values = got.array("course", (got.nodes, max(period, 1)))
+        ways = _ways(got.inner("kinds"), period) if "kinds" in got.words else None
+        course = Course(values, got.text("course"), ways)
     scaling = Scaling(got.array("centre", (got.nodes,)), got.positive("scale", (got.nodes,)))
     sign = got.number("sign", lambda x: x in (-1.0, 1.0))
     return View(order.astype(np.intp), sign, scaling, course, _power(got))
+
+
+def _ways(got: Given, period: int) -> Ways:
+    count, week = (*got.array("kinds_usual", None).shape, 0)[:2]
+    if not count or not week:
+        raise ValueError("kinds_usual are of the wrong shape")
+    return Ways(
+        got.array("kinds_courses", (count, got.nodes, period)),
+        got.array("kinds_usual", (count, week)),
+        got.count("border", period - 1),
+        got.number("doubt", lambda x: x > 0),
+        got.number("far", lambda x: x > 0),
+    )
 
 
 def _power(got: Given) -> Power:
@@ -367,7 +390,8 @@ def _screen(got: Given) -> Screen:
     words = got.inner("screen")
     kind = words.text("kind")
     if kind == "distance":
-        return DistanceScreen(got.positive("threshold", (got.nodes,)))
+        slack = words.number("slack", lambda x: x >= 1) if "slack" in words.words else 1.0
+        return DistanceScreen(got.positive("threshold", (got.nodes,)), slack)
     rules = words.word("rules", list)
     if kind != "jumps" or len(rules) != 2:
         raise ValueError("screen is of no known kind")

@@ -62,7 +62,7 @@ class Routine:
             field = follow(field, rest, tol=_TOL, most=_MOST)
             field = bridged(field, heard >= np.median(heard) / 2, rest.slots)
         field = follow(field, rest, tol=_TOL, most=_MOST)
-        return estimate(field, rest)[0] + self.course.at(data.slots)
+        return estimate(field, rest)[0] + self.course.at(data)
 
     @property
     def usual(self) -> float:
@@ -80,4 +80,4 @@ class Routine:
         left = without(rest, course)
         rng = np.random.default_rng(len(rest.slots))
         field = refitted(self.field, without(every, course), left, rng)
-        return estimate(field, left)[0] + course.at(rest.slots)
+        return estimate(field, left)[0] + course.at(rest)

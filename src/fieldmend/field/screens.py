@@ -34,6 +34,7 @@ class DistanceScreen:
     """Too far from the common field; the threshold closes in as the field gets cleaner."""
 
     threshold: Array
+    slack: float = 1.0  # as many thresholds off is false: where noise grows with the level, more
 
     def __call__(self, data: Data, field: Field) -> tuple[Mask, Field]:
         """The false readings, and the factors without those of the look before."""
@@ -61,7 +62,7 @@ class DistanceScreen:
 
     def _far(self, data: Data, field: Field, slack: float) -> Mask:
         off = np.abs(data.readings - field.common())
-        out: Mask = data.used & (off > slack * self.threshold[:, None])
+        out: Mask = data.used & (off > slack * self.slack * self.threshold[:, None])
         return out
 
 

@@ -63,6 +63,9 @@ def _view(view: View, heard: Mask, center: Array) -> View:
     course = view.course
     if course is not None:
         course = replace(course, values=_longer(course.values, len(silent)))
+    if course is not None and course.ways is not None:
+        courses = np.stack([_longer(one, len(silent)) for one in course.ways.courses])
+        course = replace(course, ways=replace(course.ways, courses=courses))
     return replace(
         view,
         order=np.concatenate([np.flatnonzero(heard)[view.order], silent]),
