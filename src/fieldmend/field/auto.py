@@ -22,8 +22,8 @@ from fieldmend.field.fitting import Fit, fit, silences
 from fieldmend.field.holdout import Holdout
 from fieldmend.field.honest import Honest, Together
 from fieldmend.field.jumps import Index
-from fieldmend.field.model import Field, follow, loading_sums, with_loadings
-from fieldmend.field.outages import usual_company
+from fieldmend.field.model import Data, Field, follow, loading_sums, with_loadings
+from fieldmend.field.outages import closed_slots, usual_company
 from fieldmend.field.record import Record, View
 from fieldmend.field.scaling import node_scaling, scaled, single
 from fieldmend.field.trials import Trial
@@ -93,17 +93,12 @@ def learn(
     sample = fit_slots(*X.shape)
     record = Record.of(X, observed, view, companions=companions)
     if asked:
-        view = replace(view, course=choose_course(record.data(sample), asked, len(X), seed))
+        view = replace(view, course=choose_course(_sampled(record, asked), asked, len(X), seed))
         record = replace(record, view=view)
     # A course that is off already has no second part to play.
     taken = view.course is not None and bool(view.course.values.any())
-    fitted = fit(
-        record.data(sample),
-        seed,
-        tell,
-        lengths=asked,
-        course=view.course if taken else None,
-    )
+    course = view.course if taken else None
+    fitted = fit(_sampled(record, asked), seed, tell, lengths=asked, course=course)
     trial = Trial.pooled(fitted.trials)
     routine = _usual(fitted)
     later = Honest.of_other_slots(trial, level, routine)
@@ -131,6 +126,15 @@ def learn(
         company=usual_company(fitted.clean.used),
     )
     return Learnt(model, known, _reported(fitted, view, level), fitted)
+
+
+def _sampled(record: Record, asked: Sequence[int]) -> Data:
+    """The slots to fit to; of hours at which nobody is ever heard nothing is lost."""
+    data = record.data(fit_slots(*record.X.shape))
+    if not asked:
+        return data
+    closed = closed_slots(data.used.sum(axis=0) > 0, data.slots, min(asked))
+    return replace(data, closed=closed) if closed.any() else data
 
 
 def for_days_to_come(learnt: Learnt, seed: int) -> FittedField:

@@ -29,7 +29,7 @@ def choose_course(data: Data, asked: list[int], slots: int, seed: int) -> Course
     if not lengths:
         return None
     rng = np.random.default_rng([seed, 7])
-    hidden = draw_hidden(data.used, ~data.used, _HIDDEN, rng)
+    hidden = draw_hidden(data.used, data.lost, _HIDDEN, rng)
     rest = data.using(data.used & ~hidden)
     if not hidden.any() or not rest.used.any():
         return None
@@ -71,7 +71,7 @@ def estimate_of(data: Data, seed: int) -> Array:
 
 
 def _worth_it(data: Data, length: int) -> bool:
-    lost = runs_of(~data.used)[1]
+    lost = runs_of(data.lost)[1]
     total = int(lost.sum())
     long = int(lost[lost >= max(length // _LONG, 2)].sum())
     return total >= _WORTH[0] * data.used.size and long >= _WORTH[1] * total

@@ -70,7 +70,7 @@ def fit(
     rng = np.random.default_rng(seed)
     false, field, screen, habit = _screened(data, rng, tell)
     clean = data.using(data.used & ~false)
-    hidden = draw_hidden(clean.used, ~clean.used, _HIDDEN, rng)
+    hidden = draw_hidden(clean.used, clean.lost, _HIDDEN, rng)
     rest = clean.using(clean.used & ~hidden)
     field = forgetful(field, clean, rest)
     field = _grown(update_factors(field, rest, rng) if field.rank else field, rest, rng)
@@ -151,7 +151,7 @@ def _trials(
     """Hold-outs with the nodes' parts as they stay: errors and standard deviations fit together."""
     out = []
     for _ in range(_holdouts(clean)):
-        hidden = draw_hidden(clean.used, ~clean.used, _SHARE, rng)
+        hidden = draw_hidden(clean.used, clean.lost, _SHARE, rng)
         out.append(_trial(field, clean, hidden, rng, looks=looks, routine=routine, course=course))
         tell(field.rank)
     return out
@@ -183,7 +183,8 @@ def _holdouts(clean: Data) -> int:
 
     Outages of the network are few in any record, and each hold-out copies few of them.
     """
-    if silent_slots(clean.used, usual_company(clean.used)).any():
+    silent = silent_slots(clean.used, usual_company(clean.used))
+    if clean.lost[:, silent].any():
         return _HOLDOUTS
     often = np.ceil(_ENOUGH / max(_SHARE * clean.used.sum(), 1.0))
     return int(np.clip(often, 2, _HOLDOUTS))

@@ -38,12 +38,18 @@ class Data:
     slots: Index
     company: Company | None = None  # other conditions
     taken: Array | None = None  # off the readings, nodes × slots
+    closed: Mask | None = None  # slots in which nobody is ever heard
 
     @property
     def links(self) -> Mask:
         """True where the next slot here is the next in time."""
         out: Mask = np.diff(self.slots) == 1
         return out
+
+    @property
+    def lost(self) -> Mask:
+        """Where a reading might have come that did not."""
+        return ~self.used if self.closed is None else ~self.used & ~self.closed
 
     @property
     def usual(self) -> Array:

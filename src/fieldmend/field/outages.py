@@ -8,6 +8,8 @@ from fieldmend.core.prox import Mask
 from fieldmend.field.jumps import Index
 
 _SILENT = 0.5  # of the nodes usually heard: with fewer, a slot is silent
+_DAYS = 5  # that tell at which hours nobody is heard
+_REST, _SELDOM = 12, 3.0  # part of a day, and times what passes between the other hours
 _CHANCE = 4.0  # standard deviations: so few are not heard by chance
 
 
@@ -21,6 +23,26 @@ def silent_slots(used: Mask, usual: float) -> Mask:
     """Slots with less than half of the usual company, and less than scattered loss would leave."""
     chance = np.sqrt(usual * max(1.0 - usual / len(used), 0.0))
     out: Mask = used.sum(axis=0) < min(_SILENT * usual, usual - _CHANCE * chance)
+    return out
+
+
+def closed_slots(heard: Mask, slots: Index, length: int) -> Mask:
+    """Slots at hours at which nobody was heard on any day: nothing is lost there.
+
+    `heard` is True where anybody was; a day has `length` slots. Such hours last a twelfth of the
+    day or more, and far longer than what passes between the others: readings every three hours are
+    seldom, not closed in between.
+    """
+    day, phase = slots // length, slots % length
+    out: Mask = np.zeros(len(slots), dtype=np.bool_)
+    at = np.unique(phase[heard])
+    if len(np.unique(day[heard])) < _DAYS or len(at) < 2:
+        return out
+    apart = np.diff(np.append(at, at[0] + length))
+    least = max(length / _REST, _SELDOM * float(np.median(apart)))
+    for first, steps in zip(at.tolist(), apart.tolist(), strict=True):
+        if steps - 1 >= least:
+            out |= (phase - first - 1) % length < steps - 1
     return out
 
 

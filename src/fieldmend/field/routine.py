@@ -39,7 +39,7 @@ class Routine:
         """From a fitted field; None where no outage, or no period, makes it worth while."""
         enough = tuple(lengths)
         silent = silent_slots(clean.used, usual_company(clean.used))
-        if not enough or int((~clean.used[:, silent]).sum()) < _WORTH:
+        if not enough or int(clean.lost[:, silent].sum()) < _WORTH:
             return None
         course, believed = layered_course(clean, enough)
         rest = without(clean, course)

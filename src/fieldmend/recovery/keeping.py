@@ -88,7 +88,7 @@ class Kept:
         episodes = tuple(Episode(**one) for one in words.pop("episodes"))
         said: dict[str, Any] = {key: tuple(words.pop(key)) for key in ("notes", "warnings")}
         arrays: dict[str, Any] = {key: held.get(key) for key in REGION}
-        life = Service(*(held[key] for key in ("node", "start", "stop", "never")))
+        life = Service(*(held[key] for key in ("node", "start", "stop", "never", "closed")))
         nothing = np.empty((0, len(life.never)))
         return Recovered(
             name=name, unit=unit, observed=nothing, holdout=None, episodes=episodes, service=life,

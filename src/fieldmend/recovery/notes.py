@@ -48,12 +48,26 @@ def about_nodes(
             f"{named('node', [nodes[n] for n in few])} {verb} fewer than {FEWEST_READINGS} "
             "readings: too few to judge, flags are 2"
         )
+    yield from _closed(grid, life, extrapolate=extrapolate)
     yield from _absent(grid, nodes, life, extrapolate=extrapolate)
     for n in np.flatnonzero(known.heard & (known.twin < np.arange(len(nodes))))[:NAMED]:
         yield (
             f"nodes {nodes[known.twin[n]]} and {nodes[n]} have the same readings throughout: "
             "they count as one when readings are compared"
         )
+
+
+def _closed(grid: Grid, life: Service, *, extrapolate: bool) -> Iterator[str]:
+    """Hours at which nobody is ever heard."""
+    if not len(life.closed):
+        return
+    edges = int(grid.times[0]) + life.closed * grid.slot
+    edges = edges[(life.closed[:, 0] > 0) & (life.closed[:, 1] < len(grid.times))]
+    hours = sorted({tuple(moment(e, date=False) for e in pair) for pair in edges.tolist()})
+    said = " and ".join(f"from {a} to {b}" for a, b in hours[:NAMED])
+    what = "estimated all the same" if extrapolate else "left empty, not lost"
+    slots = int((life.closed[:, 1] - life.closed[:, 0]).sum())
+    yield f"nobody is heard {said} on any day: {counted(slots, 'slot')} {what}"
 
 
 def _absent(grid: Grid, nodes: list[str], life: Service, *, extrapolate: bool) -> Iterator[str]:

@@ -102,7 +102,11 @@ def _region(piece: _Piece, name: str, quantity: Quantity, options: Options, real
             replace(e, node=int(number[e.node])) for e in found.episodes if core[e.node]
         ),
         service=Service(
-            number[life.node[here]], life.start[here], life.stop[here], life.never[core]
+            number[life.node[here]],
+            life.start[here],
+            life.stop[here],
+            life.never[core],
+            life.closed,
         ),
         fitted=None,
     )
@@ -174,4 +178,5 @@ class _Whole:
         start = np.concatenate([own.start for _, own in lives])
         stop = np.concatenate([own.stop for _, own in lives])
         order = np.lexsort((start, node))
-        return Service(node[order], start[order], stop[order], self.never)
+        closed = np.unique(np.concatenate([own.closed for _, own in lives]), axis=0)
+        return Service(node[order], start[order], stop[order], self.never, closed)

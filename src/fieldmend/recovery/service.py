@@ -9,6 +9,7 @@ longer than silences are here. What counts as long follows from the record:
   order, one that stays away for longer was taken down, whatever the record's length.
 
 A silence is counted in slots in which the network was heard: an outage of the gateway is loss.
+But hours at which nobody is heard on any day (a metro at night, a school) have lost nothing either.
 """
 
 from __future__ import annotations
@@ -16,6 +17,8 @@ from __future__ import annotations
 import numpy as np
 
 from fieldmend.core.engine import blocks
+from fieldmend.field.cycles import usual_periods
+from fieldmend.field.outages import closed_slots
 from fieldmend.grid import Array
 from fieldmend.recovery.judging import NEAR
 from fieldmend.recovery.runs import Runs, ended, joined
@@ -60,7 +63,17 @@ def service(X: Array, slot: int) -> Service:
     known = np.flatnonzero(lengths[: int(min(plausible, slots)) + 1])
     end = min(max(1, known.max(initial=0)), max(NEAR, AT_END * slots))
     out = (inside & (length > plausible)) | (at_end & (stop - start > end))
-    return Service(found.node[out], start[out], stop[out], never)
+    return Service(found.node[out], start[out], stop[out], never, _closed(heard > 0, slot))
+
+
+def _closed(heard: Array, slot: int) -> Array:
+    """Stretches of slots, start and stop, at hours at which nobody was heard on any day."""
+    day = next(iter(usual_periods(slot)), 0)
+    if not day:
+        return np.zeros((0, 2), dtype=np.int64)
+    closed = closed_slots(heard, np.arange(len(heard)), day)
+    edges = np.diff(np.concatenate([[0], closed, [0]]).astype(np.int8))
+    return np.flatnonzero(edges).reshape(-1, 2)
 
 
 def _usual(heard: Array) -> float:

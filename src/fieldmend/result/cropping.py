@@ -58,6 +58,5 @@ def _episode(episode: Episode, first: int) -> Episode:
 
 
 def _service(life: Service, first: int) -> Service:
-    start, stop = np.maximum(0, life.start - first), life.stop - first
-    left = stop > 0
-    return Service(life.node[left], start[left], stop[left], life.never)
+    start, stop, closed = (np.maximum(0, a - first) for a in (life.start, life.stop, life.closed))
+    return life.moved(start, stop, closed)

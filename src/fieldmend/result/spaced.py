@@ -10,7 +10,6 @@ import numpy as np
 from fieldmend.faults import Episode
 from fieldmend.result.recovered import Recovered
 from fieldmend.result.result import Result
-from fieldmend.result.states import Service
 
 R = TypeVar("R", bound=Result)
 ARRAYS = ("estimate", "lower", "upper", "anomaly", "flag", "replaced")
@@ -43,9 +42,7 @@ def _condition(one: Recovered, step: int, values: dict[str, Any]) -> Recovered:
     observed = values[one.name] if one.name in values else np.array(one.observed[::step])
     life = one.service
     if life is not None:
-        start, stop = -(-life.start // step), -(-life.stop // step)
-        left = start < stop
-        life = Service(life.node[left], start[left], stop[left], life.never)
+        life = life.moved(*(-(-edge // step) for edge in (life.start, life.stop, life.closed)))
     episodes = tuple(_episode(episode, step) for episode in one.episodes)
     return replace(one, observed=observed, service=life, episodes=episodes, **arrays)
 

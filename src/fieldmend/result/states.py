@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from enum import IntEnum
 
 import numpy as np
@@ -29,12 +29,16 @@ class Service:
         Stretches without a reading in which the node was not in service.
     never
         True for nodes without a single reading of the condition.
+    closed
+        Stretches of slots, start and stop, in which nobody is ever heard: hours at which the
+        network rests every day.
     """
 
     node: Array
     start: Array
     stop: Array
     never: Array
+    closed: Array = field(default_factory=lambda: np.zeros((0, 2), dtype=np.int64))
 
     @classmethod
     def throughout(cls, nodes: int) -> Service:
@@ -46,7 +50,16 @@ class Service:
         """The same for one node alone."""
         own = self.node == node
         nothing = np.zeros(np.count_nonzero(own), dtype=np.int64)
-        return Service(nothing, self.start[own], self.stop[own], self.never[node : node + 1])
+        never = self.never[node : node + 1]
+        return Service(nothing, self.start[own], self.stop[own], never, self.closed)
+
+    def moved(self, start: Array, stop: Array, closed: Array) -> Service:
+        """The same by other numbers of the slots; stretches of which nothing is left are gone."""
+        left = start < stop
+        closed = closed[closed[:, 0] < closed[:, 1]]
+        return replace(
+            self, node=self.node[left], start=start[left], stop=stop[left], closed=closed
+        )
 
     def states(self, read: Array, first: int = 0) -> Array:
         """States of the slots from `first` on, int8; `read` is True where a reading arrived.
@@ -62,5 +75,8 @@ class Service:
         start, stop = self.start - first, self.stop - first
         for i in np.flatnonzero((stop > 0) & (start < len(read))):
             part = out[max(start[i], 0) : stop[i], self.node[i]]
+            part[part == State.LOST] = State.NOT_IN_SERVICE
+        for begin, end in (self.closed - first).tolist():
+            part = out[max(begin, 0) : max(end, 0)]
             part[part == State.LOST] = State.NOT_IN_SERVICE
         return out

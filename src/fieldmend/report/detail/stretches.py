@@ -58,7 +58,7 @@ def _service(one: Recovered, nodes: Array) -> Service:
     all_ = one.service
     mine = place[all_.node] >= 0
     where = place[all_.node[mine]]
-    return Service(where, all_.start[mine], all_.stop[mine], all_.never[nodes])
+    return Service(where, all_.start[mine], all_.stop[mine], all_.never[nodes], all_.closed)
 
 
 def stretches(one: Recovered, width: int, nodes: Array, within: slice | None = None) -> Part:
