@@ -33,16 +33,15 @@ def closed_slots(heard: Mask, slots: Index, length: int) -> Mask:
     day or more, and far longer than what passes between the others: readings every three hours are
     seldom, not closed in between.
     """
-    day, phase = slots // length, slots % length
     out: Mask = np.zeros(len(slots), dtype=np.bool_)
-    at = np.unique(phase[heard])
-    if len(np.unique(day[heard])) < _DAYS or len(at) < 2:
+    at = np.flatnonzero(np.bincount(slots[heard] % length))
+    if len(at) < 2 or len(np.unique(slots[heard] // length)) < _DAYS:
         return out
     apart = np.diff(np.append(at, at[0] + length))
     least = max(length / _REST, _SELDOM * float(np.median(apart)))
     for first, steps in zip(at.tolist(), apart.tolist(), strict=True):
         if steps - 1 >= least:
-            out |= (phase - first - 1) % length < steps - 1
+            out |= (slots - first - 1) % length < steps - 1
     return out
 
 
