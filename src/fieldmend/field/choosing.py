@@ -6,9 +6,9 @@ import numpy as np
 
 from fieldmend.core.prox import Array, Mask
 from fieldmend.field.cycles import CYCLES, Course, course_of, without
-from fieldmend.field.fitting import quick_field
+from fieldmend.field.fitting import quick_mean
 from fieldmend.field.holdout import draw_hidden, runs_of
-from fieldmend.field.model import Data, estimate
+from fieldmend.field.model import Data
 from fieldmend.field.outages import usual_company
 
 _LONG = 12  # a gap is long from a twelfth of the period on: two hours of a day
@@ -32,11 +32,11 @@ def choose_course(data: Data, asked: list[int], slots: int, seed: int) -> Course
     if not hidden.any() or not rest.used.any():
         return None
     company = hidden & (rest.used.sum(axis=0) >= _COMPANY * usual_company(rest.used))
-    plain, by_company = _errors(data, estimate_of(rest, seed), hidden, company)
+    plain, by_company = _errors(data, quick_mean(rest, seed), hidden, company)
     found: list[tuple[float, float, int]] = []
     for length in lengths:
         course = Course(course_of(rest, length), "")
-        cyclic = estimate_of(without(rest, course), seed) + course.at(rest.slots)
+        cyclic = quick_mean(without(rest, course), seed) + course.at(rest.slots)
         overall, heard = _errors(data, cyclic, hidden, company)
         found.append((overall, heard, length))
     error, heard, chosen = min(found)
@@ -50,11 +50,6 @@ def choose_course(data: Data, asked: list[int], slots: int, seed: int) -> Course
         said += "not used, it harms where others are heard"
         return Course(np.zeros((len(data.used), 1)), said)
     return Course(course_of(data, chosen), said + "used")
-
-
-def estimate_of(data: Data, seed: int) -> Array:
-    """The field at every entry, nodes × slots."""
-    return estimate(quick_field(data, seed), data)[0]
 
 
 def _worth_it(data: Data, length: int) -> bool:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from fieldmend.core.loop import Tell
-from fieldmend.core.prox import Mask
+from fieldmend.core.prox import Array, Mask
 from fieldmend.field.cycles import long_enough
 from fieldmend.field.flags import NEVER, first_channels, learn, second_channels
 from fieldmend.field.holdout import draw_hidden, draw_runs
@@ -17,6 +17,7 @@ from fieldmend.field.model import (
     Data,
     Field,
     estimate,
+    follow,
     grow,
     improve,
     start_field,
@@ -30,6 +31,7 @@ from fieldmend.field.second import Second, second_look
 from fieldmend.field.trials import Trial, forgetful, judged, refitted
 
 _RANKS = (2, 6, 12)
+_TOL, _MOST = 1e-3, 20  # of conjugate gradients, when the rest is settled
 _HIDDEN = 0.1  # share of the readings hidden for the choice of the start
 _HOLDOUTS, _SHARE = 4, 0.15  # for the intervals: so often so many are hidden,
 _ENOUGH = (
@@ -81,7 +83,7 @@ def fit(
             false = np.where(afresh.sum(axis=0) < false.sum(axis=0), afresh, false)
             clean, start = data.using(data.used & ~false), "slots"
     field = improve(field, clean, rng, rounds=1)
-    field = update_factors(field, clean, rng, tol=1e-3, most=20)
+    field = update_factors(field, clean, rng, tol=_TOL, most=_MOST)
     tell(field.rank)
     mean = estimate(field, clean)[0]
     periods = tuple(long_enough(lengths, clean.slots))
@@ -99,6 +101,12 @@ def fit(
 def quick_field(data: Data, seed: int) -> Field:
     """The field model without a search for false readings and without hold-outs: for trials."""
     return _grown(start_field(data), data, np.random.default_rng(seed))
+
+
+def quick_mean(data: Data, seed: int) -> Array:
+    """What such a field says at every entry, nodes × slots; nobody asks how sure it is."""
+    field = _rounds(start_field(data), data, np.random.default_rng(seed))
+    return estimate(follow(field, data, tol=_TOL, most=_MOST), data)[0]
 
 
 def _screened(
@@ -129,8 +137,11 @@ def _allowed(rank: int, data: Data) -> int:
 
 
 def _grown(field: Field, rest: Data, rng: np.random.Generator) -> Field:
-    field = improve(grow(field, rest, _allowed(_RANKS[-1], rest)), rest, rng, rounds=4)
-    return update_factors(field, rest, rng, tol=1e-3, most=20)
+    return update_factors(_rounds(field, rest, rng), rest, rng, tol=_TOL, most=_MOST)
+
+
+def _rounds(field: Field, rest: Data, rng: np.random.Generator) -> Field:
+    return improve(grow(field, rest, _allowed(_RANKS[-1], rest)), rest, rng, rounds=4)
 
 
 def _from_mixture(
@@ -140,7 +151,7 @@ def _from_mixture(
     false, field, threshold = mixture_start(shown, data, seed=seed)
     rest = shown.using(shown.used & ~false)
     field = improve(field, rest, rng, rounds=3)
-    field = update_factors(field, rest, rng, tol=1e-3, most=20)
+    field = update_factors(field, rest, rng, tol=_TOL, most=_MOST)
     return false, field, DistanceScreen(threshold), judged(field, rest, data, hidden)
 
 
