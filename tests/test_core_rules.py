@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from fieldmend.core import baselines, lazy, noise, refit
+from fieldmend.core import baselines, lazy, noise, refit, small
 from fieldmend.core.apg import PaperSolver
 from fieldmend.core.huber import HuberSolver
 from fieldmend.core.loop import Progress
@@ -96,3 +96,14 @@ def test_before_the_first_step_nothing_is_claimed():
         refit.MixtureSolver(X, seen, LowRank(*spaces), noise=1.0),
     ):
         assert solver.init().progress == Progress(0.0, np.inf, 0)
+
+
+@pytest.mark.parametrize("rank", [1, 2, 4, 9])
+def test_small_systems_of_all_slots_are_each_solved(rank):
+    rng = np.random.default_rng(rank)
+    roots = rng.normal(size=(30, rank, 2 * rank + 2))
+    squares, sides = roots @ roots.transpose(0, 2, 1), rng.normal(size=(30, rank, 3))
+    found = small.each_solved(squares.transpose(1, 2, 0), sides.transpose(1, 2, 0))
+    np.testing.assert_allclose(found.transpose(2, 0, 1), np.linalg.solve(squares, sides))
+    inverse = small.each_inverted(squares.transpose(1, 2, 0)).transpose(2, 0, 1)
+    np.testing.assert_allclose(inverse, np.linalg.inv(squares))

@@ -71,7 +71,7 @@ def test_a_course_that_helps_in_outages_must_not_harm_where_others_are_heard(
     data = Data(truth, heard, np.arange(lost.size))
     plain = truth + np.where(lost, 5.0, 0.1)
     guesses = iter([plain, truth + np.where(lost, 1.0, near)])
-    monkeypatch.setattr(choosing, "estimate_of", lambda *_: next(guesses))
+    monkeypatch.setattr(choosing, "quick_mean", lambda *_: next(guesses))
     monkeypatch.setattr(choosing, "course_of", lambda rest, length: np.zeros((9, length)))
     monkeypatch.setattr(choosing, "with_kinds", lambda course, *_: course)
     monkeypatch.setattr(choosing, "_worth_it", lambda *_: True)

@@ -66,10 +66,19 @@ def test_days_on_which_nothing_was_heard_say_nothing():
 
 
 def test_the_typical_of_a_part_takes_more_than_half_of_it():
-    assert _typical(np.array([1.0, 5.0, 9.0])) == 5.0
-    assert _typical(np.array([1.0, np.nan, 9.0])) == 5.0
-    assert _typical(np.array([4.0, np.nan])) == 0.0
-    assert _typical(np.array([np.nan, np.nan])) == 0.0
+    for part, typical in (
+        ([1.0, 5.0, 9.0], 5.0),
+        ([1.0, np.nan, 9.0], 5.0),
+        ([4.0, np.nan], 0.0),
+        ([np.nan, np.nan], 0.0),
+    ):
+        assert _typical(np.array(part), np.array([0]), len(part)) == [typical]
+
+
+def test_the_typical_of_parts_beyond_the_end_is_of_what_is_left_of_them():
+    series = np.array([7.0, 1.0, 3.0, np.nan])
+    assert _typical(series, np.array([0, 1, 2, 3, 4]), 2).tolist() == [4.0, 2.0, 0.0, 0.0, 0.0]
+    assert _typical(series, np.array([1, 2]), 4).tolist() == [2.0, 0.0]
 
 
 # Together
@@ -107,33 +116,33 @@ def test_where_faults_are_many_chance_makes_crowds():
 def test_a_stretch_is_false_if_it_is_farther_off_than_what_is_around_it():
     off = np.zeros(40)
     off[10:14] = 6.0
-    assert history._farther(off, 10, 14)
-    assert not history._farther(off, 14, 18)  # between, the others are where the node belongs
+    assert history._farther(off, 10, 14, 0.0)
+    assert not history._farther(off, 14, 18, 0.0)  # between, the others are where the node belongs
     off[5:10], off[14:19] = 7.0, 7.0
-    assert not history._farther(off, 10, 14)
+    assert not history._farther(off, 10, 14, 0.0)
 
 
 def test_the_way_back_leads_to_where_the_jump_began():
     values = np.zeros(60)
     values[20:30] = 8.0
     cuts = np.array([19, 29])
-    assert history._way_back(values, cuts, 0) == 1
+    assert history._Ways(values, cuts).back(0) == 1
     left = values.copy()
     left[30:] = 2.6  # within half of the way that it came back
-    assert history._way_back(left, cuts, 0) == 1
+    assert history._Ways(left, cuts).back(0) == 1
     left[30:] = 2.7
-    assert history._way_back(left, cuts, 0) == 2
+    assert history._Ways(left, cuts).back(0) == 2
     down = values.copy()
     down[29] = -8.0  # comes back from the other side
-    assert history._way_back(down, cuts, 0) == 2
+    assert history._Ways(down, cuts).back(0) == 2
     between = values.copy()
     between[21:29] = 1.0  # hardly ever away
-    assert history._way_back(between, cuts, 0) == 2
+    assert history._Ways(between, cuts).back(0) == 2
     # The first cut after which it is back, of several.
     steps = values.copy()
     steps[25:30] = 16.0
-    assert history._way_back(steps, np.array([19, 24, 29]), 0) == 2
-    assert history._way_back(values, np.array([19]), 0) == 1
+    assert history._Ways(steps, np.array([19, 24, 29])).back(0) == 2
+    assert history._Ways(values, np.array([19])).back(0) == 1
 
 
 def test_noise_is_from_its_first_wild_reading_to_its_last():

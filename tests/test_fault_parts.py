@@ -253,12 +253,3 @@ def test_some_slots_of_a_long_record_tell_the_levels(monkeypatch):
     off = np.abs(some.residual - every.residual) / every.spread
     assert 0 < np.nanmedian(off) < 0.1
     np.testing.assert_allclose(some.spread, every.spread, rtol=0.1)
-
-
-@pytest.mark.parametrize("rank", [1, 2, 4])
-def test_systems_of_all_slots_are_each_solved(rank):
-    rng = np.random.default_rng(rank)
-    roots = rng.normal(size=(30, rank, rank + 2))
-    squares, sides = roots @ roots.transpose(0, 2, 1), rng.normal(size=(30, rank, 3))
-    found = implied._each_solved(squares.transpose(1, 2, 0), sides.transpose(1, 2, 0))
-    np.testing.assert_allclose(found.transpose(2, 0, 1), np.linalg.solve(squares, sides))

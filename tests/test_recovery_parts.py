@@ -3,6 +3,7 @@
 import struct
 import zlib
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -30,6 +31,7 @@ from fieldmend.recovery.storage import Storage
 from fieldmend.recovery.wide import among, many
 from fieldmend.recovery.window import WindowResult
 from fieldmend.recovery.witnesses import witnesses
+from fieldmend.result import visits
 from fieldmend.result.decisions import Decision, Decisions
 from fieldmend.result.options import Options
 from fieldmend.result.recovered import Recovered
@@ -467,3 +469,16 @@ def test_arcs_are_widened_by_the_length_of_the_gap_where_a_hundred_tell(heard, o
     ratio = np.where(gap == 1, 1.0, 3.0)
     short, longer, *_ = circular._widening(ratio, gap, 0.5)
     assert (short, longer) == (1.0 if own else 3.0, 3.0)
+
+
+def test_values_that_all_read_are_named_in_the_order_of_their_slots():
+    read = np.array([[7.5, 7.5], [3.25, 3.25], [9.0, 1.0]])
+    one = SimpleNamespace(observed=read, flag=np.full(read.shape, Flag.SUSPECT))
+    recovery = SimpleNamespace(conditions={"t": one})
+    episode = SimpleNamespace(condition="t")
+    item = SimpleNamespace(episode=episode, start=0, stop=2, nodes=(0, 1), readings=4)
+    assert visits._values(recovery, item) == ": all read 7.5 or 3.25"  # the same every time
+    item.stop = 3
+    assert visits._values(recovery, item) == ", 4 false readings"  # three of four are not all
+    item.episode.condition = "u"
+    assert visits._values(recovery, item) == ""

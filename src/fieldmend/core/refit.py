@@ -24,6 +24,7 @@ from fieldmend.core.engine import Parts, blocks, sweep
 from fieldmend.core.loop import Limits, Progress, run
 from fieldmend.core.problem import LowRank
 from fieldmend.core.prox import Array, Mask
+from fieldmend.core.small import each_inverted
 
 _ENOUGH = 5e5  # entries to choose the rank by; longer records are thinned to evenly spaced slots
 _HIDDEN = 0.1  # share of the readings hidden to choose the rank
@@ -102,12 +103,13 @@ class MixtureSolver:
             likely = peak * np.exp(-0.5 * np.minimum(square / variance, 1400.0))
             good = O * (likely / (likely + flat))
             w = good / variance
-            H = pack.unpack(w @ node_moments)
+            H = (node_moments.T @ w.T)[pack.place]
+            H[range(r), range(r)] += 1.0
             # m_n is the loading of a factor that is always 1: its part goes to the right.
-            cov_b = np.linalg.inv(H[:, :r, :r] + np.eye(r))
-            b = np.einsum("tij,tj->ti", cov_b, (w * R) @ m.nodes[:, :r] - H[:, :r, r])
-            B = np.hstack([b, np.ones((len(b), 1))])
-            cov = pack.pack(np.pad(cov_b, ((0, 0), (0, 1), (0, 1))))
+            cov_b = each_inverted(H[:r, :r])
+            right = m.nodes[:, :r].T @ (w * R).T - H[:r, r]
+            B = np.vstack([(cov_b * right).sum(axis=1), np.ones(len(R))]).T
+            cov = np.pad(cov_b, ((0, 1), (0, 1), (0, 0)))[pack.i, pack.j].T
             moments = pack.outer(B) + cov
             fit = (good * square).sum(axis=0), good.sum(axis=0)
             return (B, cov), (w.T @ moments, (w * R).T @ B, *fit, moments.sum(axis=0))
@@ -124,7 +126,7 @@ class MixtureSolver:
         unit = np.append(np.maximum(unit[:r], 1e-12), 1.0)
         A, B = A * unit, B / unit
         node_cov = node_cov * np.outer(unit, unit)
-        cov = pack.pack(pack.unpack(cov) / np.outer(unit, unit))
+        cov = cov / pack.outer(unit[None])
         size = (A**2 + np.einsum("nii->ni", node_cov)).mean(axis=0)
         gamma = np.append(1.0 / np.maximum(size[:r], 1e-12), _MEAN)
         usual = square.sum() / max(float(weight.sum()), 1.0)
@@ -249,8 +251,9 @@ class _Packing:
     """Symmetric k × k matrices as vectors of k(k+1)/2 numbers, so that sums of them are GEMMs."""
 
     def __init__(self, k: int) -> None:
-        self.k = k
         self.i, self.j = np.triu_indices(k)
+        self.place = np.empty((k, k), dtype=np.intp)  # of each entry in the vector
+        self.place[self.i, self.j] = self.place[self.j, self.i] = np.arange(len(self.i))
 
     def outer(self, X: Array) -> Array:
         """xxᵀ for each row."""
@@ -264,9 +267,7 @@ class _Packing:
 
     def unpack(self, rows: Array) -> Array:
         """Rows → batch of matrices."""
-        M = np.empty((len(rows), self.k, self.k))
-        M[:, self.i, self.j] = rows
-        M[:, self.j, self.i] = rows
+        M: Array = rows[:, self.place]
         return M
 
     def twice(self, rows: Array) -> Array:

@@ -182,21 +182,18 @@ def _apart(seen: _Seen, node: int, rows: Array, edges: Array, shortest: int) -> 
     What is left of the line through the rest has one spread there and another one in the stretch.
     """
     lines = _Lines(seen.asked(node, rows), seen.z[rows, node], edges)
-    least, best = np.inf, (0, 0)
-    for a in range(edges.size - shortest):
-        b = np.arange(a + shortest, edges.size)
-        b = b[lines.judged(a, b)]
-        if not b.size:
-            continue
-        within, rest = lines.counts[b] - lines.counts[a], lines.left(a, b)
-        _, here, there = lines.without(a, b)
-        # A stretch that is calmer than the rest parts nothing.
-        unlikely = np.where(here > there, within * np.log(here) + rest * np.log(there), np.inf)
-        k = int(np.argmin(unlikely))
-        if unlikely[k] < least:
-            least, best = float(unlikely[k]), (a, int(b[k]))
-    if best[1] == 0:
+    first, stop = np.triu_indices(edges.size, shortest)
+    judged = lines.judged(first, stop)
+    first, stop = first[judged], stop[judged]
+    _, here, there = lines.without(first, stop)
+    inside, rest = lines.counts[stop] - lines.counts[first], lines.left(first, stop)
+    # A stretch that is calmer than the rest parts nothing.
+    parts = here > there
+    if not parts.any():
         return _Apart(rows[:0], np.zeros(0), 1.0)
+    unlikely = np.where(parts, inside * np.log(here) + rest * np.log(there), np.inf)
+    k = int(np.argmin(unlikely))
+    best = int(first[k]), int(stop[k])
     found = _sized(seen, node, lines, rows, best)
     after = best[1], edges.size - 1
     if best[0] == 0 and lines.judged(*after) and seen.at_home(node, found.inside):
@@ -219,17 +216,17 @@ class _Lines:
         self.prior = np.diag([1e-9] + [RIDGE] * (width - 2))
         self.edges = edges
 
-    def left(self, first: int, stop: Array | int) -> Array:
+    def left(self, first: Array | int, stop: Array | int) -> Array:
         """Readings outside."""
         return np.asarray(self.counts[-1] - self.counts[stop] + self.counts[first])
 
-    def judged(self, first: int, stop: Array | int) -> Mask:
+    def judged(self, first: Array | int, stop: Array | int) -> Mask:
         """Whether enough is inside, and enough left."""
         left = self.left(first, stop)
         enough = max(AT_HOME * self.counts[-1], HEARD)
         return np.asarray((self.counts[-1] - left >= HEARD) & (left >= enough))
 
-    def without(self, first: int, stop: Array) -> tuple[Array, Array, Array]:
+    def without(self, first: Array | int, stop: Array) -> tuple[Array, Array, Array]:
         """Of several stretches the line through the rest, its mean square inside and outside."""
         inner = self.sums[stop] - self.sums[first]
         outer = self.sums[-1] - inner

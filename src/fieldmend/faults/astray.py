@@ -18,6 +18,7 @@ from fieldmend.faults.stretches import (
     Mask,
     grown,
     joined,
+    middle,
     node_medians,
     per_node,
     rare,
@@ -128,12 +129,15 @@ def _habitual(size: Array, found: Mask, left_out: Mask) -> Mask:
     """Stretches of `found` half as far as which the node goes at other times too."""
     out = np.zeros(found.shape, dtype=np.bool_)
     for n in np.flatnonzero(found.any(axis=0)):
+        usable = np.where(left_out[:, n], np.nan, size[:, n])
+        ranked = np.sort(usable[~np.isnan(usable)])
         for a, b in zip(*stretches(found[:, n]), strict=True):
-            half = 0.5 * float(np.nanmedian(size[a:b, n]))
-            others = ~np.isnan(size[:, n]) & ~left_out[:, n]
-            others[a:b] = False
-            if others.any():
-                out[a:b, n] = (size[others, n] > half).mean() > HABITUAL
+            here, own = size[a:b, n], usable[a:b]
+            half = 0.5 * middle(here[~np.isnan(here)])
+            others = ranked.size - np.count_nonzero(~np.isnan(own))
+            above = ranked.size - np.searchsorted(ranked, half, side="right")
+            if others:
+                out[a:b, n] = (above - np.count_nonzero(own > half)) / others > HABITUAL
     return out
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from fieldmend.core.ranks import row_medians
 from fieldmend.faults.labels import Context
 from fieldmend.faults.neighbours import battery, battery_low, companions
 from fieldmend.faults.stretches import (
@@ -107,14 +108,15 @@ def recurrent(found: Mask, deviation: Array, context: Context) -> Mask:
         return out
     slots = found.shape[0]
     needed = int(np.clip(-(-(slots // day - 1) // 3), *HABIT)) if slots >= 3 * day else 1
-    shifts = np.arange(-(slots // day), slots // day + 1) * day
+    days_away = np.arange(1, slots // day + 1)
+    shifts = np.concatenate([-days_away, days_away]) * day
     for n in np.flatnonzero(found.any(axis=0)):
         for a, b in zip(*stretches(_bridged(found[:, n], deviation[:, n])), strict=True):
             if b - a <= 0.75 * day:
-                days = [_typical(deviation[a + k : b + k, n]) for k in shifts if k and a + k >= 0]
-                own = _typical(deviation[a:b, n])
-                alike = [d * np.sign(own) >= 0.5 * abs(own) for d in days]
-                out[a:b, n] = sum(alike) >= needed
+                days = _typical(deviation[:, n], a + shifts[a + shifts >= 0], b - a)
+                own = _typical(deviation[:, n], np.array([a]), b - a)
+                alike = days * np.sign(own) >= 0.5 * np.abs(own)
+                out[a:b, n] = np.count_nonzero(alike) >= needed
     return out & found
 
 
@@ -147,7 +149,15 @@ def _bridged(marks: Mask, deviation: Array) -> Mask:
     return np.asarray(marks[last] & (marks | ~heard))
 
 
-def _typical(part: Array) -> float:
-    """Median of what was heard; 0 where that is less than half."""
-    heard = part[~np.isnan(part)]
-    return float(np.median(heard)) if heard.size > 0.5 * part.size else 0.0
+def _typical(series: Array, starts: Array, length: int) -> Array:
+    """Of stretches of one length the median of what was heard; 0 where that is less than half.
+
+    The last ones may reach beyond the end.
+    """
+    at = starts[:, None] + np.arange(length)
+    part = np.where(at < series.size, series[np.minimum(at, series.size - 1)], np.nan)
+    heard = np.count_nonzero(~np.isnan(part), axis=1)
+    enough = heard > 0.5 * np.count_nonzero(at < series.size, axis=1)
+    out = np.zeros(len(starts))
+    out[enough] = row_medians(part[enough])
+    return out

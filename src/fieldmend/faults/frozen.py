@@ -28,7 +28,7 @@ DAYS, HOURS = 2, 4
 
 @dataclass(frozen=True)
 class Runs:
-    """Runs of equal readings of all nodes, in the order of their first slots."""
+    """Runs of equal readings, one node's after the other's."""
 
     node: Array
     length: Array
@@ -53,6 +53,7 @@ def frozen(values: Array, context: Context) -> Mask:
     out = np.zeros(values.shape, dtype=np.bool_)
     every = _runs(values)
     long = every.of(np.flatnonzero(_unusual(every, values.shape)))
+    long = long.of(np.argsort(long.first, kind="stable"))
     taken = np.zeros(long.node.size, dtype=np.bool_)
     for crowd in _crowds(long):
         crowd = crowd[~taken[crowd]]
@@ -78,9 +79,7 @@ def _runs(values: Array) -> Runs:
             parts.append((np.full(first.size, n), runs.length, before, first, last, after))
     if not parts:
         return Runs(*(np.zeros(0, int) for _ in Runs.__dataclass_fields__))
-    joint = [np.concatenate(one) for one in zip(*parts, strict=True)]
-    order = np.argsort(joint[3], kind="stable")
-    return Runs(*(one[order] for one in joint))
+    return Runs(*(np.concatenate(one) for one in zip(*parts, strict=True)))
 
 
 def _unusual(runs: Runs, shape: tuple[int, ...]) -> Mask:
@@ -88,18 +87,20 @@ def _unusual(runs: Runs, shape: tuple[int, ...]) -> Mask:
     if runs.node.size == 0:
         return np.zeros(0, dtype=np.bool_)
     usual = np.full(shape[1], np.quantile(runs.length, 0.99))
-    by_node = np.argsort(runs.node, kind="stable")
-    edges = np.searchsorted(runs.node[by_node], np.arange(shape[1] + 1))
+    edges = np.searchsorted(runs.node, np.arange(shape[1] + 1))
     for n, own in enumerate(map(slice, edges[:-1], edges[1:])):
         if own.stop > own.start:
-            usual[n] = max(usual[n], np.quantile(runs.length[by_node[own]], 0.99))
+            usual[n] = max(usual[n], np.quantile(runs.length[own], 0.99))
     seen = (runs.before >= 0) & (runs.first - runs.before <= history.LONGEST_GAP)
     seen &= runs.after - runs.last <= history.LONGEST_GAP
     return np.asarray(seen & (runs.length >= READINGS) & (runs.length > 2 * usual[runs.node]))
 
 
 def _crowds(runs: Runs) -> list[Array]:
-    """Those that may have begun in one slot and ended in one, the most first."""
+    """Of runs in the order of their first slots those that may have begun and ended in one slot.
+
+    The most first.
+    """
     found = []
     for a, b in sorted(set(zip(runs.first.tolist(), runs.last.tolist(), strict=True))):
         low, high = np.searchsorted(runs.first, (a, a + history.LONGEST_GAP))

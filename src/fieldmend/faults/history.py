@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from fieldmend.core.ranks import quantiles
-from fieldmend.faults.stretches import MAD, Array, Mask, joined, rare, rolling, stretches
+from fieldmend.faults.stretches import MAD, Array, Mask, joined, middle, rare, rolling, stretches
 
 # Fewer equal readings in a row are never called stuck.
 SHORTEST_STUCK = 10
@@ -131,10 +131,14 @@ def displaced(values: Array, relative: Array, slots: Array) -> Mask:
     # A jump that is not in `relative` is everybody's.
     own = np.abs(np.diff(relative)) > 0.5 * np.abs(jumps)
     cuts = np.flatnonzero((np.abs(jumps) > rare(jumps)) & own)
+    if not cuts.size:
+        return out
+    ways = [_Ways(series, cuts) for series in (values, relative)]
+    usual = middle(relative)
     at = 0
     while at < cuts.size:
-        back = min(_way_back(series, cuts, at) for series in (values, relative))
-        if back == cuts.size or not _farther(relative, cuts[at] + 1, cuts[back] + 1):
+        back = min(way.back(at) for way in ways)
+        if back == cuts.size or not _farther(relative, cuts[at] + 1, cuts[back] + 1, usual):
             at += 1
             continue
         out[cuts[at] + 1 : cuts[back] + 1] = True
@@ -142,25 +146,32 @@ def displaced(values: Array, relative: Array, slots: Array) -> Mask:
     return out
 
 
-def _way_back(values: Array, cuts: Array, at: int) -> int:
-    """The next cut after which the node is where it was before cut `at`, within half the jump.
+class _Ways:
+    """A node's ways out and back: its cuts, and the medians of five readings before and after."""
 
-    As many as there are cuts, if there is none.
-    """
-    before = np.median(values[max(cuts[at] - 4, 0) : cuts[at] + 1])
-    out = values[cuts[at] + 1] - before
-    for back in range(at + 1, min(at + 20, cuts.size)):
-        after = np.median(values[cuts[back] + 1 : cuts[back] + 6])
-        inner = values[cuts[back]] - after
-        if abs(after - before) < 0.5 * min(abs(out), abs(inner)) and out * inner > 0:
-            inside = np.median(values[cuts[at] + 1 : cuts[back] + 1])
-            stayed = (inside - before) * np.sign(out) > 0.3 * abs(out)
-            return back if stayed else int(cuts.size)
-    return int(cuts.size)
+    def __init__(self, values: Array, cuts: Array) -> None:
+        self.values, self.cuts = values, cuts
+        self.before = [middle(values[max(cut - 4, 0) : cut + 1]) for cut in cuts.tolist()]
+        self.after = [middle(values[cut + 1 : cut + 6]) for cut in cuts.tolist()]
+
+    def back(self, at: int) -> int:
+        """The next cut after which the node is where it was before cut `at`, within half the jump.
+
+        As many as there are cuts, if there is none.
+        """
+        values, cuts, before = self.values, self.cuts, self.before[at]
+        out = values[cuts[at] + 1] - before
+        for back in range(at + 1, min(at + 20, cuts.size)):
+            after = self.after[back]
+            inner = values[cuts[back]] - after
+            if abs(after - before) < 0.5 * min(abs(out), abs(inner)) and out * inner > 0:
+                inside = middle(values[cuts[at] + 1 : cuts[back] + 1])
+                stayed = (inside - before) * np.sign(out) > 0.3 * abs(out)
+                return back if stayed else int(cuts.size)
+        return int(cuts.size)
 
 
-def _farther(relative: Array, start: int, stop: int) -> bool:
+def _farther(relative: Array, start: int, stop: int, usual: float) -> bool:
     """Whether a stretch is farther off than what is around it: else that is what is false."""
     around = np.concatenate([relative[max(start - 5, 0) : start], relative[stop : stop + 5]])
-    usual = np.median(relative)
-    return bool(abs(np.median(relative[start:stop]) - usual) > abs(np.median(around) - usual))
+    return abs(middle(relative[start:stop]) - usual) > abs(middle(around) - usual)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.linalg import eigh
 
+from fieldmend.core.small import each_inverted, each_solved
 from fieldmend.faults.stretches import MAD, Array, Mask, node_medians, slot_medians
 
 # Slots from which the loadings are learnt, evenly spaced; more does not help and costs.
@@ -267,37 +268,17 @@ def _left_out(Z: Array, trusted: Mask, A: Array, noise: Array) -> Array:
     for turn in range(6):
         G = (pairs.T @ weight.T).reshape(rank, rank, -1)
         G[range(rank), range(rank)] += RIDGE
-        b = _each_solved(G, (A.T @ (weight * Y).T)[:, None])[:, 0]
+        b = each_solved(G, (A.T @ (weight * Y).T)[:, None])[:, 0]
         error = Y - b.T @ A.T
         if turn == 5:
             break
         size = np.abs(error) / noise
         size /= _slot_scale(size, trusted)[:, None]
         weight = trusted * precision * _weights(size, soft=turn < 3)
-    one = np.repeat(np.eye(rank)[:, :, None], len(Y), axis=2)
-    inverse = _each_solved(G, one).reshape(rank * rank, -1)
+    inverse = each_inverted(G).reshape(rank * rank, -1)
     leverage = np.minimum(weight * (inverse.T @ pairs.T), 0.999)
     alone = (trusted.sum(axis=1, keepdims=True) - trusted) < 2
     return np.where(observed & ~alone, error / (1 - leverage), np.nan)
-
-
-def _each_solved(squares: Array, sides: Array) -> Array:
-    """Small positive definite systems, r × r × slots, for sides r × k × slots.
-
-    Row by row of all slots at once: LAPACK is asked for one slot after the other.
-    """
-    left, out = squares.copy(), sides.copy()
-    rank = len(left)
-    for j in range(rank):
-        for i in range(j + 1, rank):
-            part = left[i, j] / left[j, j]
-            left[i, j + 1 :] -= part * left[j, j + 1 :]
-            out[i] -= part * out[j]
-    for j in reversed(range(rank)):
-        for i in range(j + 1, rank):
-            out[j] -= left[j, i] * out[i]
-        out[j] /= left[j, j]
-    return np.asarray(out)
 
 
 def _weights(size: Array, *, soft: bool) -> Array:

@@ -9,7 +9,15 @@ from __future__ import annotations
 import numpy as np
 
 from fieldmend.faults.jumping import settles
-from fieldmend.faults.stretches import Array, Mask, joined, node_medians, slot_medians, stretches
+from fieldmend.faults.stretches import (
+    Array,
+    Mask,
+    joined,
+    middle,
+    node_medians,
+    slot_medians,
+    stretches,
+)
 
 # Readings that do not part a stretch; slots between its last reading and the next at the most.
 JOINED, NEXT = 7, 6
@@ -72,8 +80,7 @@ def settled(values: Array, found: Mask) -> Mask:
 
 def _comes_back(series: Array, start: int, stop: int) -> bool:
     """Whether a stretch ends by small steps, and near where it began."""
-    before = float(np.median(series[max(start - 3, 0) : start]))
-    after = float(np.median(series[stop : stop + 3]))
+    before, after = middle(series[max(start - 3, 0) : start]), middle(series[stop : stop + 3])
     away = float(np.abs(series[start:stop] - before).max())
     return abs(after - before) < 0.5 * away and settles(series[start - 1 : stop + 1])
 

@@ -20,6 +20,7 @@ from fieldmend.faults.stretches import (
     Array,
     Mask,
     joined,
+    middle,
     node_medians,
     stretches,
 )
@@ -168,14 +169,14 @@ def _turns(steps: list[_Steps], heard: Array, size: Array, part: tuple[int, int]
 
 def _since(steps: list[_Steps], heard: Array, size: Array, within: Array) -> bool:
     """Whether a departure, as far as it reaches to its side, begins or ends with such a step."""
-    middle = float(np.median(size[within]))
-    side, least = np.sign(middle), PART * abs(middle)
+    level = middle(size[within])
+    side, least = np.sign(level), PART * abs(level)
     first = int(within[0]) - _reach(size[: within[0]][::-1], side, least)
     last = int(within[-1]) + _reach(size[within[-1] + 1 :], side, least)
     return any(
         _rare(steps, (int(heard[i - 1]), int(heard[i])), least)
         for i in (first, last + 1)
-        if 0 < i < heard.size and _change(size, i) >= STEPPED * abs(middle)
+        if 0 < i < heard.size and _change(size, i) >= STEPPED * abs(level)
     )
 
 
@@ -197,7 +198,7 @@ def _reach(size: Array, side: float, least: float) -> int:
 
 def _change(size: Array, at: int) -> float:
     """By how much a departure changes before a reading."""
-    return abs(float(np.median(size[at : at + SIDE]) - np.median(size[max(at - SIDE, 0) : at])))
+    return abs(middle(size[at : at + SIDE]) - middle(size[max(at - SIDE, 0) : at]))
 
 
 def _rare(steps: list[_Steps], between: tuple[int, int], least: float) -> bool:

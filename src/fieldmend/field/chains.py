@@ -71,11 +71,14 @@ class Chains:
 
     def smooth(self, V: Array) -> Array:
         """The posterior mean of r given r + e = V where observed."""
-        return self.solve(self.weight * V)
+        weighted = self.weight * V
+        return _solved(*self.factor, weighted.reshape(-1, self.diagonal.size)).reshape(V.shape)
 
     def whiten(self, V: Array) -> Array:
         """K⁻¹V with K = Cov(r + e) on the observed entries; zero elsewhere."""
-        out: Array = self.weight * (V - self.smooth(V))
+        out = self.smooth(V)
+        np.subtract(V, out, out=out)
+        out *= self.weight
         return out
 
     def gram(self, Z: Array) -> Array:

@@ -8,9 +8,9 @@ import numpy as np
 
 from fieldmend.core.prox import Array, Mask
 from fieldmend.field.cycles import CYCLES, Course, course_of, with_kinds, without
-from fieldmend.field.fitting import quick_field
+from fieldmend.field.fitting import quick_mean
 from fieldmend.field.holdout import draw_hidden, runs_of
-from fieldmend.field.model import Data, estimate
+from fieldmend.field.model import Data
 from fieldmend.field.outages import usual_company
 
 _LONG = 12  # a gap is long from a twelfth of the period on: two hours of a day
@@ -34,13 +34,13 @@ def choose_course(data: Data, asked: list[int], slots: int, seed: int) -> Course
     if not hidden.any() or not rest.used.any():
         return None
     company = hidden & (rest.used.sum(axis=0) >= _COMPANY * usual_company(rest.used))
-    plain, by_company = _errors(data, estimate_of(rest, seed), hidden, company)
+    plain, by_company = _errors(data, quick_mean(rest, seed), hidden, company)
     found: list[tuple[float, float, int, bool]] = []
     for length in lengths:
         usual = Course(course_of(rest, length), "")
         every = with_kinds(usual, rest, _week(asked, length)) if length == min(lengths) else usual
         for course in (usual, every) if every.ways is not None else (usual,):
-            cyclic = estimate_of(without(rest, course), seed) + course.at(rest)
+            cyclic = quick_mean(without(rest, course), seed) + course.at(rest)
             overall, heard = _errors(data, cyclic, hidden, company)
             found.append((overall, heard, length, course.ways is not None))
     error, heard, chosen, kinds = min(found)
@@ -63,11 +63,6 @@ def choose_course(data: Data, asked: list[int], slots: int, seed: int) -> Course
 def _week(asked: list[int], day: int) -> int:
     """Days in a week, if weeks may be alike."""
     return next((n // day for n in sorted(asked) if n > day and n % day == 0), 1)
-
-
-def estimate_of(data: Data, seed: int) -> Array:
-    """The field at every entry, nodes × slots."""
-    return estimate(quick_field(data, seed), data)[0]
 
 
 def _worth_it(data: Data, length: int) -> bool:

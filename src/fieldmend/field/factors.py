@@ -29,6 +29,7 @@ class FactorSystem:
         self.loadings, self.phi, self.chains = loadings, phi, chains
         self.diagonal, self.off = precision(phi, 1.0 - phi**2, chains.links)
         self.preconditioner = _preconditioner(loadings, phi, chains)
+        self.bands = _bands(chains.weight.shape[1])
 
     def apply(self, v: Array) -> Array:
         """The posterior precision times v."""
@@ -41,8 +42,9 @@ class FactorSystem:
     def precondition(self, v: Array) -> Array:
         """About the inverse of `apply`."""
         waves = dct(v, axis=-1, norm="ortho")
-        waves = (self.preconditioner @ waves.T[:, :, None])[:, :, 0].T
-        out: Array = idct(waves, axis=-1, norm="ortho")
+        for inverse, band in zip(self.preconditioner, self.bands, strict=True):
+            waves[:, band] = inverse @ waves[:, band]
+        out: Array = idct(waves, axis=-1, norm="ortho", overwrite_x=True)
         return out
 
     def evidence(self, readings: Array) -> Array:
@@ -90,12 +92,12 @@ def _dot(a: Array, b: Array) -> float:
 
 
 def _preconditioner(loadings: Array, phi: Array, chains: Chains) -> Array:
-    """Inverse r × r systems, one per slot's frequency."""
-    slots, (n, r) = chains.weight.shape[1], loadings.shape
+    """Inverse r × r systems, one per frequency."""
+    n, r = loadings.shape
     outer = (loadings[:, :, None] * loadings[:, None, :]).reshape(n, r * r)
     systems = (_whiteness(chains).T @ outer).reshape(-1, r, r)
     systems[:, np.arange(r), np.arange(r)] += 1.0 / _spectrum(phi, 1.0 - phi**2).T
-    out: Array = np.linalg.inv(systems)[_frequency(slots)]
+    out: Array = np.linalg.inv(systems)
     return out
 
 
@@ -103,16 +105,16 @@ def stationary_gram(chains: Chains, Z: Array) -> Array:
     """About ZK⁻¹Zᵀ of each node, nodes × r × r: exact if nothing were lost and chains endless."""
     r, slots = Z.shape
     waves = dct(Z, axis=-1, norm="ortho")
-    first = np.searchsorted(_frequency(slots), np.arange(_FREQUENCIES + 1))
-    power = np.array([w @ w.T for w in (waves[:, a:b] for a, b in pairwise(first))])
+    power = np.array([w @ w.T for w in (waves[:, band] for band in _bands(slots))])
     out: Array = (_whiteness(chains) @ power.reshape(_FREQUENCIES, r * r)).reshape(-1, r, r)
     return out
 
 
-def _frequency(slots: int) -> Array:
-    """Which of the frequencies below stands for each of a record's."""
-    out: Array = np.rint(np.sqrt(np.arange(slots) / slots) * (_FREQUENCIES - 1)).astype(np.intp)
-    return out
+def _bands(slots: int) -> list[slice]:
+    """For each of the frequencies those of a record that it stands for; of a short one, none."""
+    nearest = np.rint(np.sqrt(np.arange(slots) / slots) * (_FREQUENCIES - 1))
+    first = np.searchsorted(nearest, np.arange(_FREQUENCIES + 1)).tolist()
+    return [slice(a, b) for a, b in pairwise(first)]
 
 
 def _whiteness(chains: Chains) -> Array:

@@ -17,6 +17,7 @@ from fieldmend.field.model import (
     Data,
     Field,
     estimate,
+    follow,
     grow,
     improve,
     start_field,
@@ -31,6 +32,7 @@ from fieldmend.field.slotwise import slotwise
 from fieldmend.field.trials import Trial, forgetful, judged, refitted
 
 _RANKS = (2, 6, 12)
+_TOL, _MOST = 1e-3, 20  # of conjugate gradients, when the rest is settled
 _HIDDEN = 0.1  # share of the readings hidden for the choice of the start
 _HOLDOUTS, _SHARE = 4, 0.15  # for the intervals: so often so many are hidden,
 _ENOUGH = (
@@ -86,7 +88,7 @@ def fit(
             false = np.where(fewer, afresh, other.false)
             clean, start = data.using(data.used & ~false), "slots"
     field = improve(field, clean, rng, rounds=1)
-    field = update_factors(field, clean, rng, tol=1e-3, most=20)
+    field = update_factors(field, clean, rng, tol=_TOL, most=_MOST)
     tell(field.rank)
     mean = estimate(field, clean)[0]
     periods = tuple(long_enough(lengths, clean.slots))
@@ -104,6 +106,12 @@ def fit(
 def quick_field(data: Data, seed: int) -> Field:
     """The field model without a search for false readings and without hold-outs: for trials."""
     return _grown(start_field(data), data, np.random.default_rng(seed))
+
+
+def quick_mean(data: Data, seed: int) -> Array:
+    """What such a field says at every entry, nodes × slots; nobody asks how sure it is."""
+    field = _rounds(start_field(data), data, np.random.default_rng(seed))
+    return estimate(follow(field, data, tol=_TOL, most=_MOST), data)[0]
 
 
 def _screened(
@@ -134,8 +142,11 @@ def _allowed(rank: int, data: Data) -> int:
 
 
 def _grown(field: Field, rest: Data, rng: np.random.Generator) -> Field:
-    field = improve(grow(field, rest, _allowed(_RANKS[-1], rest)), rest, rng, rounds=4)
-    return update_factors(field, rest, rng, tol=1e-3, most=20)
+    return update_factors(_rounds(field, rest, rng), rest, rng, tol=_TOL, most=_MOST)
+
+
+def _rounds(field: Field, rest: Data, rng: np.random.Generator) -> Field:
+    return improve(grow(field, rest, _allowed(_RANKS[-1], rest)), rest, rng, rounds=4)
 
 
 def _trials(

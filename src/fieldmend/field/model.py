@@ -166,7 +166,10 @@ class LoadingSums:
 
 
 class OwnParts:
-    """The nodes' own parts: the same as long as their parameters and the readings stay."""
+    """The nodes' own parts: the same as long as their parameters and the readings stay.
+
+    What a round asks of the readings and of the levels is solved for once, for all rounds.
+    """
 
     def __init__(self, field: Field, data: Data) -> None:
         self.chains = Chains(field.nodes, data.used, data.links)
@@ -177,17 +180,30 @@ class OwnParts:
         """K⁻¹y of each node."""
         return self.chains.whiten(self.readings)
 
+    @cached_property
+    def unit(self) -> Array:
+        """K⁻¹1 of each node."""
+        return self.chains.whiten(np.ones(self.readings.shape))
+
+    def above(self, level: Array) -> Array:
+        """K⁻¹(y − m) of each node."""
+        out: Array = self.white - level[:, None] * self.unit
+        return out
+
 
 def loading_sums(field: Field, data: Data, own: OwnParts | None = None) -> LoadingSums:
     """ZK⁻¹Zᵀ and ZK⁻¹y of each node, Z the factors and a row of ones, K⁻¹ from the node's chain."""
-    r, slots = field.rank, data.readings.shape[1]
-    Z, D = np.vstack([field.factors, np.ones(slots)]), field.deviation
+    r, B, D = field.rank, field.factors, field.deviation
     own = own or OwnParts(field, data)
-    square = own.chains.gram(Z)
+    square = np.empty((len(own.white), r + 1, r + 1))
+    square[:, r, r] = own.unit.sum(axis=1)
+    if r:
+        square[:, :r, :r] = own.chains.gram(B)
+        square[:, r, :r] = square[:, :r, r] = own.unit @ B.T
     if D.any():
         unsure = stationary_gram if data.used.mean() > _MOSTLY else Chains.gram
         square[:, :r, :r] += unsure(own.chains, D)
-    return LoadingSums(square, own.white @ Z.T)
+    return LoadingSums(square, np.column_stack([own.white @ B.T, own.white.sum(axis=1)]))
 
 
 def with_loadings(field: Field, sums: LoadingSums) -> Field:
@@ -221,9 +237,10 @@ def update_factors(
     """Factors given the rest, and one fresh sample of their posterior."""
     if not field.rank:
         return field
-    system = _system(field, data, own)
-    centred = (data.readings - field.level[:, None]) * data.used
-    factors = system.solve(system.evidence(centred), field.factors, tol=tol, most=most)
+    own = own or OwnParts(field, data)
+    system = FactorSystem(field.loadings, field.phi, own.chains)
+    evidence = field.loadings.T @ own.above(field.level)
+    factors = system.solve(evidence, field.factors, tol=tol, most=most)
     deviation = system.solve(system.perturbed(rng), None, tol=_SAMPLE, most=most)
     blur = deviation @ deviation.T / deviation.shape[1]
     return replace(field, factors=factors, deviation=deviation, blur=blur)
@@ -236,7 +253,7 @@ def follow(field: Field, data: Data, *, tol: float, most: int) -> Field:
     if not field.rank:
         return replace(field, factors=start, deviation=start)
     centred = (data.readings - field.level[:, None]) * data.used
-    system = _system(field, data)
+    system = FactorSystem(field.loadings, field.phi, Chains(field.nodes, data.used, data.links))
     factors = system.solve(system.evidence(centred), start, tol=tol, most=most)
     return replace(field, factors=factors, deviation=np.zeros_like(start))
 
@@ -253,10 +270,6 @@ def slot_by_slot(field: Field, data: Data, weight: Array) -> Field:
     target = (weight * (data.readings - field.level[:, None])).T @ field.loadings
     factors = np.linalg.solve(systems, target[:, :, None])[:, :, 0].T
     return replace(field, factors=factors, deviation=np.zeros_like(factors))
-
-
-def _system(field: Field, data: Data, own: OwnParts | None = None) -> FactorSystem:
-    return FactorSystem(field.loadings, field.phi, (own or OwnParts(field, data)).chains)
 
 
 def update_dynamics(field: Field, data: Data) -> Field:

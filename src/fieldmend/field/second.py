@@ -74,14 +74,10 @@ class Second:
         others = np.stack([_lagged(_standard(one), data.links) for one in company.values])
         return _View(near, again, others, company.heard)
 
-    def again(self, field: Array, data: Data) -> Second:
-        """The same nodes, penalties and chains; slopes learnt from other readings."""
-        return _fitted(self, field, data)[0]
-
     def apart(self, field: Array, data: Data, away: Sequence[Mask]) -> list[Array]:
-        """Second estimates by slopes learnt from all readings, and from all but some slots'.
+        """Second estimates by slopes learnt from all these readings, and from all but some slots'.
 
-        As `again(…).estimate(…)` for each, by one look at the regressors of a node: the sums over
+        The same nodes, penalties and chains. By one look at the regressors of a node: the sums over
         all readings, less those over the slots that are left out.
         """
         view = self._view(field, data)
@@ -252,10 +248,7 @@ def _fitted(kept: Second, field: Array, data: Data) -> tuple[Second, Array]:
         x *= seen
         level[n] = data.readings[n, data.used[n]].mean()
         y = np.where(seen, data.readings[n, order] - level[n], 0.0)
-        if penalty[n] == 0:
-            penalty[n], gram, side = folds.best(x, y, data.used[n])
-        else:
-            gram, side = x @ x.T, x @ y
+        penalty[n], gram, side = folds.best(x, y, data.used[n])
         slopes[n] = single(_ridge(gram, side, float(penalty[n])))
         rest[n, order] = y - slopes[n] @ x
     width = max((len(slope) for slope in slopes.values()), default=kept.slope.shape[1])

@@ -116,7 +116,7 @@ def judged(
     if second is not None:
         looked, later = (one[hidden] for one in _looks(second, mean, rest))
     if joint is not None:
-        together = joint.again(mean, rest).estimate(mean, rest)[hidden]
+        together = joint.apart(mean, rest, ())[0][hidden]
     node, slot = np.nonzero(hidden)
     back, ahead = (d[hidden] for d in distances(rest.used, rest.slots))
     gap = np.where(np.isfinite(back + ahead), back + ahead - 1.0, np.fmin(back, ahead))

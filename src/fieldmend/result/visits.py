@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -98,10 +99,10 @@ def _values(recovery: Result, item: Item) -> str:
     columns = list(item.nodes)
     off = one.flag[rows][:, columns] == Flag.SUSPECT
     read = [figure(float(v)) for v in one.observed[rows][:, columns][off]]
-    common = sorted(set(read), key=lambda word: -read.count(word))[:NAMED]
-    if not read or sum(read.count(word) for word in common) < 0.9 * len(read):
+    common = Counter(read).most_common(NAMED)  # of as many, the earlier: not as hashes fall
+    if not read or sum(count for _, count in common) < 0.9 * len(read):
         return f", {counted(item.readings, 'false reading')}"
-    return f": all read {' or '.join(common)}"
+    return f": all read {' or '.join(word for word, _ in common)}"
 
 
 def _silent(recovery: Result) -> list[dict[str, Any]]:
