@@ -7,7 +7,7 @@ import pytest
 from scipy.stats import binom, poisson
 
 import naive_faults as naive
-from fieldmend.faults import astray, gross, lasting, levels, seen_too
+from fieldmend.faults import astray, gross, lasting, levels, seen_too, shifts
 from fieldmend.faults.events import keeps_its_distance
 from fieldmend.faults.labels import Context
 from fieldmend.faults.stretches import rare
@@ -229,15 +229,14 @@ def test_what_lasts_away_is_a_third_of_the_way_for_most_of_the_time():
 def test_home_is_the_part_that_lies_nearer_to_the_others():
     levels_of = np.array([-1.0, 0.0, 1.0, 2.0])
     off = np.concatenate([np.full(50, 9.0), np.full(50, 0.0)])
-    assert not levels._is_home(off, slice(0, 50), levels_of)
-    assert levels._is_home(off[::-1], slice(0, 50), levels_of)
-    assert levels._is_home(off / 9, slice(0, 50), levels_of)  # says little: the earlier one
-    assert not levels._is_home(off[::-1], slice(0, 30), levels_of)  # too short for a home
-    assert not levels._is_home(off / 15, slice(0, 50), levels_of / 10)  # nearer by half
+    assert not shifts.began_at_home(off, 50, levels_of)
+    assert shifts.began_at_home(off[::-1], 50, levels_of)
+    assert shifts.began_at_home(off / 9, 50, levels_of)  # says little: the earlier one
+    assert not shifts.began_at_home(off / 15, 50, levels_of / 10)  # nearer by half
     away = off + 10  # wherever the others are
-    assert not levels._is_home(away, slice(0, 50), levels_of + 10)
-    assert levels._is_home(away[::-1], slice(0, 50), levels_of + 10)
-    assert not levels._is_home(away - 7, slice(0, 50), levels_of + 1)
+    assert not shifts.began_at_home(away, 50, levels_of + 10)
+    assert shifts.began_at_home(away[::-1], 50, levels_of + 10)
+    assert not shifts.began_at_home(away - 7, 50, levels_of + 1)
 
 
 def test_nodes_that_rest_at_one_value_are_at_rest():

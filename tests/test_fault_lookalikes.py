@@ -135,6 +135,14 @@ def test_a_move_of_many_has_its_size_its_nodes_and_its_end():
     assert not [*common_moves(X[:, :4], flagged[:, :4], 50)]
 
 
+def test_a_move_may_follow_on_the_heels_of_another():
+    X = np.random.default_rng(0).normal(0, 0.1, (1200, 6))
+    X[40:60] += 5.0
+    X[61:80] += 8.0
+    moves = common_moves(X, np.zeros(X.shape, dtype=bool), 50)
+    assert [(m.start, m.stop) for m in moves] == [(40, 60), (61, 80)]
+
+
 def test_departures_near_in_time_are_one_event():
     event = np.zeros((40, 3), dtype=bool)
     event[5:8, 0] = event[14, 1] = event[22:24, 2] = True
