@@ -107,6 +107,8 @@ def test_what_is_relative_is_what_is_left_of_node_and_slot():
     want = deviation - naive.medians(deviation.T)[:, None]
     np.testing.assert_allclose(seen_too._relative(X), want)
     np.testing.assert_allclose(seen_too._relative(X[:, :2]), deviation[:, :2])
+    three = deviation[:, :3] - naive.medians(deviation[:, :3].T)[:, None]
+    np.testing.assert_allclose(seen_too._relative(X[:, :3]), three)
 
 
 # Lasting faults

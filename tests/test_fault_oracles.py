@@ -1,5 +1,7 @@
 """Each measure of the search for faults against the slow and obvious one, on tiny records."""
 
+import sys
+
 import numpy as np
 import pytest
 
@@ -12,7 +14,7 @@ from fieldmend.faults import (
     stretches,
 )
 from fieldmend.faults.labels import Context
-from fieldmend.faults.spikes import LEAST, SIDE, _score, smooth
+from fieldmend.faults.spikes import LEAST, SIDE, _jumping, _score, smooth
 from tiny import holed, marked
 
 HOUR = 3_600_000_000
@@ -364,10 +366,12 @@ def test_a_habit_is_of_less_than_three_quarters_of_a_day_and_is_heard():
 # Single readings
 
 
+@pytest.mark.parametrize("still", [False, True])
 @pytest.mark.parametrize("seed", SEEDS)
-def test_a_spike_lies_beyond_both_sides(seed):
+def test_a_spike_lies_beyond_both_sides(seed, still):
     rng = np.random.default_rng(seed)
-    values = np.cumsum(rng.normal(size=70))
+    values = np.cumsum(rng.normal(size=70) * (not still))
+    values[::8] += 0.5 * still  # hardly moves: measured by how far it goes where it does
     values[[20, 21, 50]] += 9.0
     sound = np.ones(70, dtype=bool)
     sound[[5, 20, 21, 33]] = False
@@ -377,10 +381,25 @@ def test_a_spike_lies_beyond_both_sides(seed):
     for i in range(kept.size):
         around = [kept[np.clip(j, 0, kept.size - 1)] for j in range(i - 20, i + 21)]
         near.append(sorted(around)[20] / 0.674)
-    limit = LEAST * np.maximum(near, naive.MAD * np.median(kept))
+    usual = np.median(kept[kept > 0]) / 2 if still else naive.MAD * np.median(kept)
+    limit = LEAST * np.maximum(near, usual)
     place = np.maximum(np.cumsum(sound) - 1, 0)
     got = _score(values, sound, 50.0, 0.674)
     np.testing.assert_allclose(got, beyond / limit[place], rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize(("left", "asked"), [(2 * SIDE - 1, 1), (2 * SIDE, 2)])
+def test_spikes_are_decided_again_as_long_as_enough_is_left(left, asked, monkeypatch):
+    readings, rounds = np.arange(40.0), []
+
+    def score(values, sound, *_):
+        rounds.append(sound)
+        return np.where(np.arange(values.size) < left, 0.0, np.inf)
+
+    monkeypatch.setattr(sys.modules[smooth.__module__], "_score", score)
+    found = _jumping(readings, readings, np.ones(40, dtype=bool))
+    assert len(rounds) == 2 * asked  # of the residual, and of the readings
+    assert np.flatnonzero(~found).tolist() == [*range(left)]
 
 
 def test_a_constant_node_that_moves_is_a_spike_however_small():

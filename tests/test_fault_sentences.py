@@ -250,6 +250,8 @@ def test_events_are_said_with_how_many_and_how_far():
 def test_both_ways_is_a_good_part_of_the_farthest():
     assert explain.both_ways(np.array([10.0, -3.1]))
     assert not explain.both_ways(np.array([10.0, -2.9]))
+    for gap in ([10.0, -3.0], [-10.0, 3.0]):
+        assert not explain.both_ways(np.array(gap))
     assert explain.both_ways(np.array([-10.0, 3.1]))
     assert not explain.both_ways(np.array([10.0, 9.0]))
 

@@ -39,6 +39,12 @@ def test_what_comes_to_rest_by_and_by_or_at_a_usual_value_is_not():
     dark[1500:1560, 2] = X[800, 2]
     dark[1700:1760, 2] = X[800, 2]
     assert not gross._restless(dark, run)[2]
+    twentieth = np.arange(2000.0)[:, None] + np.zeros(3)
+    twentieth[800:1200, 2] = -1.0
+    twentieth[:800:10, 2] = -1.0  # 80 of 1600
+    assert gross._restless(twentieth, run)[2]
+    twentieth[5, 2] = -1.0
+    assert not gross._restless(twentieth, run)[2]
 
 
 def test_the_range_of_every_window_is_asked():
