@@ -37,6 +37,27 @@ def test_what_comes_at_its_hour_on_most_days_is_a_habit_on_any_of_them(day, sign
     assert _habitual(sign * moved, (start + 1, start + 3), DAY)
 
 
+@pytest.mark.parametrize("length", [1, 2, 3, 4, 9])
+@pytest.mark.parametrize("size", [2.0, -4.0])
+def test_as_far_is_half_as_far_for_half_as_long_within_an_hour_of_it(length, size):
+    rng = np.random.default_rng(length)
+    own = rng.integers(-3, 4, 300).astype(float)
+    own[rng.random(300) < 0.3] = np.nan
+    habits = _Habits(own, 26.5)
+    days = np.array([-3.0, -2.0, -1.0, -0.75, 0.5, 1.0, 2.0, 5.0, 9.0])
+    far = habits._far(size, length)
+    went = heard = 0
+    for day in days:
+        first = 100 - habits.hour + int(np.round(26.5 * day))
+        hours = [own[t] for t in range(first, first + length + 2 * habits.hour) if 0 <= t < 300]
+        hours = [v for v in hours if not np.isnan(v)]
+        as_far = sum(v * np.sign(size) >= abs(size) / 2 for v in hours)
+        assert far(np.array([first]))[0] == (as_far >= (length + 1) // 2)
+        heard += len(hours) >= (length + 1) // 2
+        went += as_far >= (length + 1) // 2
+    assert habits._came(far, 100, length, days) == (went, heard)
+
+
 def test_what_comes_seldom_elsewhere_or_the_other_way_is_none():
     start = 10 * DAY + 7
     once = course(share=0.0)

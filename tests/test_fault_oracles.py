@@ -263,6 +263,14 @@ def test_spread_is_not_far_below_the_networks():
     assert got == pytest.approx([usual, 0.5 * usual, 2 * usual, usual])
 
 
+def test_a_node_that_was_never_heard_is_scaled_by_nothing():
+    X = np.array([[1.0, np.nan, 5.0], [3.0, np.nan, 5.0], [5.0, np.nan, 5.0]])
+    centre, scale = implied._scaling(X, ~np.isnan(X))
+    assert centre.tolist() == [3.0, 0.0, 5.0]
+    floor = 1e-3 * np.median([naive.MAD * 2, 1.0])
+    assert scale == pytest.approx([naive.MAD * 2, 1.0, floor])
+
+
 def test_no_node_is_in_charge_of_a_factor():
     rng = np.random.default_rng(5)
     common = rng.normal(size=(200, 1))
