@@ -195,6 +195,26 @@ def test_a_node_that_is_home_at_other_times_has_strayed():
     assert not astray.strayed(np.ones((20, 3)), np.zeros((20, 3), dtype=bool)).any()
 
 
+def test_how_far_is_astray():
+    """Whole numbers: one of the sizes is just at the limit."""
+    X = np.random.default_rng(4).choice([-1.0, 0.0, 0.0, 1.0], size=(150, 21))
+    X[::20, ::3] = 2.0
+    nothing, told = np.zeros(X.shape, dtype=bool), []
+    for size in range(2, 30):
+        X[100:130, 1] = size
+        want = strayed_slowly(X)
+        np.testing.assert_array_equal(astray.strayed(X, nothing), want)
+        told.append(want.any())
+    assert 0 < sum(told) < len(told)
+
+
+def test_what_is_left_out_is_nobodys_measure():
+    X = np.random.default_rng(0).normal(size=(60, 5))
+    everything = np.ones(X.shape, dtype=bool)
+    assert not astray.runaway(X, everything, Context()).any()
+    assert not astray.absurd(X, everything).any()
+
+
 def test_what_is_absurd_is_rare_and_its_own():
     rng = np.random.default_rng(1)
     X = rng.normal(size=(200, 8))
