@@ -349,6 +349,7 @@ def test_at_rest_is_at_a_bound_with_the_others_near():
     want = (X <= 0.05 * wide) & (middle <= 0.25 * wide)[:, None]
     want |= (100 - X <= 0.05 * wide) & (100 - middle <= 0.25 * wide)[:, None]
     np.testing.assert_array_equal(kinds.at_rest(X, light), want)
+    np.testing.assert_array_equal(kinds.at_rest(100 - X, light), want)  # a bound like the other
     assert not kinds.at_rest(X, Quantity(Kind.LINEAR)).any()
     found = np.zeros(X.shape, dtype=bool)
     found[:32, 0] = True

@@ -124,6 +124,7 @@ def classify(
     allowed = reach(read, flagged, seen)
     packets = Packets(context)
     moved = np.zeros_like(observed) if since is None else since & observed
+    unit = 2.0**power
     found = [
         _episode(
             _by_model(stretch, moved, fitted),
@@ -131,14 +132,13 @@ def classify(
             packets,
             context,
             allowed=allowed,
-            unit=2.0**power,
+            unit=unit,
         )
         for stretch in _all(read, residual / spread, flagged, lasting, seen)
     ]
     found.sort(key=lambda episode: (episode.node, episode.start))
     day = round(DAY / context.slot) if context.slot > 0 else LASTING_GAP
     moves = common_moves(values, flagged, max(day, 1))
-    unit = 2.0**power
     common = [
         _event(move, move.nodes, context, explain_event(move, context, unit)) for move in moves
     ]
