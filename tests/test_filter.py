@@ -396,6 +396,19 @@ def test_a_course_goes_on_where_the_record_ended():
     assert np.abs(out["estimate"] - want[:, None]).mean() < 2.0
 
 
+def test_a_replay_begins_with_the_courses_first_slot_unless_it_is_told():
+    rng = np.random.default_rng(3)
+    X = 10 * np.sin(2 * np.pi * np.arange(480) / 24)[:, None] + 0.3 * rng.normal(size=(480, 8))
+    for day in range(0, 20, 2):
+        X[24 * day + 3 : 24 * day + 15] = np.nan
+    model = fm.FieldModel.fit(X[:432], period=24)
+    plain, first, later = (
+        model.replayed(X[432:], **told)["value"].live.calibration.factor.tolist()
+        for told in ({}, {"first": 0}, {"first": 5})
+    )
+    assert plain == first != later
+
+
 @pytest.mark.parametrize(
     ("y", "said"),
     [
