@@ -56,7 +56,7 @@ NEAREST = {
               "test_field_decisions", "test_flags", "test_cycles", "test_filter", "test_modelfile",
               "test_modelfile_edges", "test_field_edges", "test_widening", "test_hidden_readings",
               "test_fieldmodel", "test_field", "test_paying", "test_outages", "test_second",
-              "test_company", "test_stillfits", "test_regions", "test_own_parts",
+              "test_joint", "test_stillfits", "test_regions", "test_own_parts",
               "properties/test_field_invariance"),
     "recovery": ("test_unchanged", "test_passing", "test_remembered", "test_recovery_rules",
                  "test_recovery_oracles",

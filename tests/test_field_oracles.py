@@ -49,13 +49,13 @@ def test_weights_of_a_second_estimate_by_remoteness(outages):
     usual = weight(np.ones(109, dtype=bool), 0.5)
     edges = [0.0, 0.75, 2.0, 8.0, 30.0, np.inf]
     wanted = [weight((remote > a) & (remote <= b), usual) for a, b in pairwise(edges)]
-    found = lean.stack(truth, model_, other, remote, outage=number)
+    found = lean.lean_to_second(truth, model_, other, remote, outage=number)
     assert found.weight == pytest.approx(wanted, rel=1e-9)
     mixed = found.mix(model_, other, remote)
     assert mixed[3] == model_[3]
     assert mixed[50] == pytest.approx(model_[50] + wanted[2] * (other - model_)[50])
     few = slice(0, 19)
-    alone = lean.stack(truth[few], model_[few], other[few], remote[few], usual=0.3)
+    alone = lean.lean_to_second(truth[few], model_[few], other[few], remote[few], usual=0.3)
     assert alone.weight.tolist() == [0.3] * 5
 
 
@@ -65,7 +65,7 @@ def test_twenty_hidden_readings_say_something_of_all():
     remote = np.full(20, 5.0)
     witnesses = 20 / 20
     wanted = shrunk(truth - given, other - given, witnesses, 0.5)
-    found = lean.stack(truth, given, other, remote)
+    found = lean.lean_to_second(truth, given, other, remote)
     assert found.weight[0] == pytest.approx(wanted)  # a class without readings: as all
     assert found.weight[2] == pytest.approx(shrunk(truth - given, other - given, witnesses, wanted))
 

@@ -8,7 +8,7 @@ import pytest
 
 from fieldmend.diagnostics import gap_at
 from fieldmend.faults import Context
-from fieldmend.field.company import worth_asking
+from fieldmend.field.joint import worth_asking
 from fieldmend.field.power import Power
 from fieldmend.holdout.drawing import draw
 from fieldmend.metrics import interpolate
@@ -339,7 +339,7 @@ def test_readings_of_other_nodes_than_it_was_fitted_to_are_solved_afresh(monkeyp
         more if one is model else replace(one, **more)))  # fmt: skip
     found = solving.Solved(np.empty((0, 0)), method="auto", rank=3, choice="so")
     again = solving.Again(model, heard, (2,), found, lambda *given: ("afresh", given))
-    there = SimpleNamespace(company=others, level=np.array([0.0, 5.0, 0.0, 0.0]))
+    there = SimpleNamespace(others=others, level=np.array([0.0, 5.0, 0.0, 0.0]))
     out = again(X, there)
     np.testing.assert_array_equal(model.asked[0], X[:, heard])
     np.testing.assert_array_equal(model.asked[1], ~np.isnan(X[:, heard]))

@@ -6,7 +6,7 @@ import pytest
 import fieldmend as fm
 from fieldmend.field import second
 from fieldmend.field.chains import NodeModel
-from fieldmend.field.lean import CLASSES, stack
+from fieldmend.field.lean import CLASSES, lean_to_second
 from fieldmend.field.model import Data, Field
 from fieldmend.field.trials import forgetful
 
@@ -96,14 +96,14 @@ def test_the_weight_goes_where_hidden_readings_say(right, least, most):
     truth, remote = rng.normal(size=4000), np.full(4000, 1.0)
     wrong = truth + rng.normal(size=4000)
     model, other = (wrong, truth) if right == "other" else (truth, wrong)
-    weight = stack(truth, model, other, remote).weight
+    weight = lean_to_second(truth, model, other, remote).weight
     assert (weight >= least).all()
     assert (weight <= most).all()
 
 
 def test_without_evidence_it_is_half_and_half():
     few = np.arange(5.0)
-    weight = stack(few, few + 1, few - 1, np.ones(5)).weight
+    weight = lean_to_second(few, few + 1, few - 1, np.ones(5)).weight
     np.testing.assert_array_equal(weight, np.full(CLASSES, 0.5))
 
 
@@ -112,14 +112,14 @@ def test_neighbours_in_one_long_gap_are_few_witnesses():
     truth = rng.normal(size=400)
     model = truth + rng.normal(size=400)
     other = truth + 0.5 * rng.normal(size=400)
-    near = stack(truth, model, other, np.full(400, 0.5)).weight[0]
-    far = stack(truth, model, other, np.full(400, 100.0)).weight[-1]
+    near = lean_to_second(truth, model, other, np.full(400, 0.5)).weight[0]
+    far = lean_to_second(truth, model, other, np.full(400, 100.0)).weight[-1]
     assert far < near
 
 
 def test_where_there_is_no_second_estimate_the_first_stays():
     model = np.array([1.0, 2.0])
-    lean = stack(np.zeros(40), np.ones(40), np.zeros(40), np.ones(40))
+    lean = lean_to_second(np.zeros(40), np.ones(40), np.zeros(40), np.ones(40))
     mixed = lean.mix(model, np.array([np.nan, 0.0]), np.ones(2))
     assert mixed[0] == 1.0
     assert mixed[1] < 2.0
