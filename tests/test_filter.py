@@ -216,6 +216,14 @@ def test_a_step_is_believed_after_six_readings():
     assert abs(heard.mean[3] - field.level[3]) < 3.0
 
 
+def test_a_small_step_is_believed_at_its_second_reading():
+    field = field_of(6, 2)
+    for size in (8.0, 10.0):
+        now = warmed(field)
+        believed, _ = run(field, now, [size] * 4)
+        assert believed == [False, True, True, True]
+
+
 def test_garbage_is_never_believed():
     field = field_of(12, 2)
     wild = np.random.default_rng(0).choice([-1, 1], 40) * np.random.default_rng(1).uniform(
