@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from fieldmend.field import auto, checking, choosing, fitting, joint, mixture, online
+from fieldmend.field import auto, checking, choosing, fitting, joint, mixture, online, regions
 from fieldmend.field import trials as tried
 from fieldmend.field import windows as parts
 from fieldmend.field.holdout import Calibration
@@ -259,6 +259,14 @@ def test_regions_are_halves_along_the_longest_axis_with_their_nearest():
         nearest = [others[i] for i in np.argsort(away)[:3]]
         assert set(region.nodes) - set(region.decided) == set(nearest)
     assert len(cut(at, most=40)) == 1
+
+
+def test_companions_are_looked_for_in_regions_nearby(monkeypatch):
+    monkeypatch.setattr(regions, "_AROUND", 1)
+    line = np.arange(40.0)[:, None]
+    found = [region.nodes.tolist() for region in cut(line, most=10, halo=3)]
+    assert found[0] == [*range(13)]
+    assert all(len(nodes) == 13 for nodes in found)
 
 
 def test_a_node_without_a_place_stands_where_its_likest_does():

@@ -294,6 +294,14 @@ def test_bins_of_remoteness_have_quantiles_of_their_own():
     assert holdout.calibrate(z[:5], remote[:5], run[:5], 0.9).factor[0] != 3.0
 
 
+@pytest.mark.parametrize(("outages", "bins"), [(1, 1), (4, 1), (9, 1), (10, 2), (15, 3)])
+def test_five_outages_make_a_bin(outages, bins):
+    remote = np.arange(1.0, 1201.0)
+    run = np.arange(1200) % outages
+    found = holdout._Bins.of(remote, run, 0.9, together=True)
+    assert len(found.parts) == len(found.centres) == bins
+
+
 def test_the_next_outage_is_students_t():
     rng = np.random.default_rng(1)
     run = np.repeat(np.arange(6), 20)
