@@ -5,7 +5,7 @@ import pytest
 
 from fieldmend.faults import Context, Episode, history, ranking
 from fieldmend.faults.daily import _Habits
-from fieldmend.faults.events import _typical
+from fieldmend.faults.events import _bridged, _typical
 from fieldmend.faults.frozen import Runs, _resting
 
 DAY = 24
@@ -84,6 +84,13 @@ def test_days_on_which_nothing_was_heard_say_nothing():
     assert _habitual(own, (start, start + 2), DAY)
     deaf = np.where(np.arange(own.size) // DAY == 10, own, np.nan)
     assert not _habitual(deaf, (start, start + 2), DAY)
+
+
+def test_marks_are_carried_over_silence_and_not_round_its_ends():
+    deviation = np.array([np.nan, np.nan, 0.0, 5.0, np.nan, 5.0, 0.0, np.nan, 5.0, np.nan])
+    marks = deviation == 5.0
+    got = _bridged(marks, deviation)
+    assert np.flatnonzero(got).tolist() == [3, 4, 5, 8, 9]
 
 
 def test_the_typical_of_a_part_takes_more_than_half_of_it():

@@ -66,7 +66,7 @@ def test_the_quiet_third_of_the_hours_is_that_in_which_nodes_move_least():
 def test_hours_are_compared_by_what_was_heard_of_them():
     rng = np.random.default_rng(3)
     hour = np.arange(480) % 24
-    X = rng.normal(size=(480, 3)) * (1 + hour % 5)[:, None]
+    X = rng.normal(size=(480, 3)) * (1 + hour % 5)[:, None] * np.array([1.0, 0.01, 30.0])
     X[rng.random(X.shape) < np.where(hour < 12, 0.6, 0.0)[:, None]] = np.nan
     moves = [[] for _ in range(24)]
     step = np.abs(np.diff(X, axis=0))

@@ -159,6 +159,9 @@ def test_what_jumps_out_and_back_is_displaced():
     assert history.displaced(values, values, near).sum() == 30
     for_good = np.where(slots >= 100, 9.0, 0.0) + rng.normal(0, 0.1, 300)
     assert not history.displaced(for_good, for_good, slots).any()
+    for height, out in ((5.0, 0), (5.5, 19)):  # steps are of one: six of them, and more
+        steps = slots % 2 + height * ((slots > 100) & (slots < 120))
+        assert history.displaced(steps, steps, slots).sum() == out
     down = -values
     assert np.flatnonzero(history.displaced(down, down, slots)).tolist() == [*range(100, 130)]
 

@@ -144,6 +144,19 @@ def test_spreads_are_of_what_nobody_flagged():
     assert episodes._spreads(np.full((3, 1), np.nan), np.zeros((3, 1), bool)) == pytest.approx(1.0)
 
 
+def test_most_of_a_stretch_accused_by_a_model_is_held_against_it():
+    stretch = episodes.Stretch(
+        1, np.arange(10, 20), np.ones(10), np.ones(10), np.zeros(10), 8, False, True, 0.1
+    )
+    estimate = np.full((30, 3), 7.0)
+    for accused, since in ((4, False), (5, True)):
+        marks = np.zeros((30, 3), dtype=bool)
+        marks[10 : 10 + accused, 1] = True
+        found = episodes._by_model(stretch, marks, estimate)
+        assert found.since == since
+        assert (found.implied == (7.0 if since else 0.0)).all()
+
+
 def test_what_cannot_be_true_is_most_of_it():
     cold = replace(ABOUT, quantity=Quantity(Quality.LINEAR, possible=(-90.0, 60.0)))
     assert episodes._impossible(np.array([61.0, 62.0, 20.0]), cold)

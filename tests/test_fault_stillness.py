@@ -47,6 +47,14 @@ def test_what_comes_to_rest_by_and_by_or_at_a_usual_value_is_not():
     assert not gross._restless(twentieth, run)[2]
 
 
+def test_who_has_hardly_moved_before_and_after_is_not_known_to_be_restless():
+    X = rooms(0)[:500]
+    run = np.zeros(X.shape, dtype=bool)
+    run[20:480, 2] = True
+    X[20:480, 2] = X[20, 2]
+    assert not gross._restless(X, run).any()
+
+
 def test_the_range_of_every_window_is_asked():
     series = np.array([0.0, 5.0, 5.0, 5.0, 1.0, 2.0])
     assert gross._ranges(series, 3).tolist() == [5.0, 0.0, 4.0, 4.0]

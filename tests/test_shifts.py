@@ -118,6 +118,10 @@ def test_a_stretch_too_short_to_be_home_is_none_though_it_lies_nearer_to_the_oth
     assert false[:stop, 0].all() != home
 
 
+def test_where_nothing_moves_nothing_is_clear():
+    assert not shifts._largest(np.zeros((12, 4)), 3).clear.any()
+
+
 def test_the_clearest_stretch_of_all_is_found():
     told = np.random.default_rng(5).normal(size=(12, 6)).cumsum(axis=0)
     told[3:5, 1] = np.nan
