@@ -69,6 +69,7 @@ NEAREST = {
                  "test_outofcore", "bad/test_recovering", "properties/test_recovery"),
     "faults": ("test_unchanged", "test_remembered", "test_fault_answers",
                "test_fault_answer_oracles", "test_fault_stillness", "test_looked_up", "test_frozen",
+               "test_fault_hours",
                "test_fault_rules", "test_fault_oracles", "test_fault_departures",
                "test_fault_decisions", "test_fault_habits", "test_fault_lookalikes",
                "test_fault_sentences",

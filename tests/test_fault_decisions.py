@@ -89,6 +89,7 @@ def test_companions_are_the_nearest_and_the_most_alike():
     rng = np.random.default_rng(0)
     base = rng.normal(size=(60, 2))
     X = base[:, [0, 1, 0, 1, 0, 1]] + 0.1 * rng.normal(size=(60, 6))
+    X += 100 * rng.normal(size=6)  # wherever their levels are
     places = {f"n{k}": {"x": float(k), "y": 0.0} for k in range(6)}
     context = Context(nodes=[*places], places=places)
     one, two = seen_too._companions(X, context, (1, 2))
@@ -99,6 +100,7 @@ def test_companions_are_the_nearest_and_the_most_alike():
         assert {m for m in (n - 1, n + 1) if 0 <= m < 6} <= set(two[n])  # near
         assert set(one[n]) <= set(two[n])
         assert len(one[n]) == 2
+    assert seen_too._both(np.array([2, -1]), np.array([5, -1])).tolist() == [2, 5]  # −1: nobody
 
 
 def test_what_is_relative_is_what_is_left_of_node_and_slot():
@@ -206,6 +208,13 @@ def test_how_far_is_astray():
         np.testing.assert_array_equal(astray.strayed(X, nothing), want)
         told.append(want.any())
     assert 0 < sum(told) < len(told)
+    rng = np.random.default_rng(5)
+    for _ in range(12):  # several stretches of a node, some too short, some mostly at home
+        Y = X.copy()
+        for first in (10, 50, 90, 120):
+            part = slice(first, first + int(rng.integers(3, 25)))
+            Y[part, 1] = np.where(rng.random(Y[part, 1].size) < 0.6, 40.0, 0.0)
+        np.testing.assert_array_equal(astray.strayed(Y, nothing), strayed_slowly(Y))
 
 
 def test_what_is_left_out_is_nobodys_measure():

@@ -310,7 +310,7 @@ def test_a_battery_is_low_beside_what_it_was(volts, low):
 @pytest.mark.parametrize("seed", range(8))
 def test_what_many_begin_together_is_shared(seed, monkeypatch):
     monkeypatch.setattr(events, "TOGETHER", 2)
-    deviation = np.sign(holed(seed, (40, 6), 0.15))
+    deviation = np.sign(holed(seed, (40, 6), 0.15)) / 2
     found = marked(seed, (40, 6), 0.6) & ~np.isnan(deviation)
     off = marked(seed + 5, (40, 6), 0.2)
     rules = {"nodes": events.NODES, "share": events.SHARE, "together": 2}

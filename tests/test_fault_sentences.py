@@ -128,6 +128,9 @@ def test_what_stands_still_is_parted_from_what_is_beside_it():
     assert parts == [(55, 60), (60, 100), (100, 105)]
     parts = [one[:2] for one in found_in([], range(49, 100), values)]
     assert parts == [(49, 100)]  # 40 of 51
+    several = [*range(5, 8), *range(55, 105), *range(150, 153)]
+    parts = [one[:2] for one in found_in([], several, values)]
+    assert parts == [(5, 8), (55, 60), (60, 100), (100, 105), (150, 153)]
     values[:] = np.sin(np.arange(200.0))[:, None]
     values[60:69] = 5.0
     assert [one[:2] for one in found_in([], range(60, 70), values)] == [(60, 70)]  # nine are few
@@ -162,6 +165,11 @@ def test_what_cannot_be_true_is_most_of_it():
     assert episodes._impossible(np.array([61.0, 62.0, 20.0]), cold)
     assert not episodes._impossible(np.array([61.0, 20.0]), cold)
     assert episodes._impossible(np.array([-91.0]), cold)
+    above = replace(ABOUT, quantity=Quantity(Quality.POSITIVE, possible=(0.0, np.inf)))
+    below = replace(ABOUT, quantity=Quantity(Quality.LINEAR, possible=(-np.inf, 5.0)))
+    assert episodes._impossible(np.array([-1.0]), above)
+    assert episodes._impossible(np.array([6.0]), below)
+    assert not episodes._impossible(np.array([-1.0, 6.0]), ABOUT)
 
 
 # Sentences

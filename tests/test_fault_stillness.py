@@ -53,6 +53,10 @@ def test_who_has_hardly_moved_before_and_after_is_not_known_to_be_restless():
     run[20:480, 2] = True
     X[20:480, 2] = X[20, 2]
     assert not gross._restless(X, run).any()
+    X[:, 2] = np.where(run[:, 2], 1.0, 5.0)  # at rest elsewhere, too
+    run[100:, 2] = False
+    X[100:, 2] = 5.0
+    assert not gross._restless(X, run).any()
 
 
 def test_the_range_of_every_window_is_asked():

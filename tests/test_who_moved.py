@@ -271,6 +271,17 @@ def excused(moved, node, departure, asked, *, whole):
     return out
 
 
+@pytest.mark.parametrize("readings", [2 * SIDE - 1, 2 * SIDE, 2 * SIDE + 1])
+def test_a_stretch_is_cut_where_there_are_readings_on_both_sides(readings):
+    step = np.zeros(900)
+    step[SIDE] = 9.0
+    size = np.where(np.arange(readings) < SIDE, 1.0, 6.0)
+    heard = np.arange(readings)
+    got = who_moved._turns([who_moved._Steps(step)], heard, size, (0, readings))
+    assert got == turns([step], heard, size, (0, readings))
+    assert got == ([SIDE] if readings >= 2 * SIDE else [])
+
+
 @pytest.mark.parametrize("whole", [False, True])
 @pytest.mark.parametrize("seed", range(6))
 def test_who_is_excused(seed, whole):
