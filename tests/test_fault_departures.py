@@ -310,3 +310,15 @@ def test_within_a_departure_runs_are_off_by_a_third_of_its_peak():
     assert lasting._off(sizes, 1.0).sum() == 7
     sizes[0] = 0.0
     assert not lasting._off(sizes, 1.0).any()
+
+
+@pytest.mark.parametrize(("readings", "lasts"), [(24, False), (25, True)])
+def test_days_are_counted_from_the_first_reading_to_the_last(readings, lasts):
+    """Of an hour each; some are lost, and sound ones follow."""
+    accused = np.zeros((80, 2), dtype=bool)
+    accused[20 : 20 + readings, 1] = True
+    observed = np.ones(accused.shape, dtype=bool)
+    observed[25:30, 1] = False
+    found = lasting._for_days(accused & observed, observed, Context(slot=3_600_000_000))
+    assert found.any() == lasts
+    np.testing.assert_array_equal(found, accused & observed & lasts)
