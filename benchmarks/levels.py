@@ -29,7 +29,7 @@ from accuracy_cells import Cell, plans
 from fieldmend.core.prox import Array, Mask
 from fieldmend.field import auto, fitting, model, nodes
 from fieldmend.field.honest import Honest, Said
-from fieldmend.field.lean import stack
+from fieldmend.field.lean import lean_to_second
 from fieldmend.field.trials import Trial
 from table import write
 
@@ -121,7 +121,7 @@ def tried(cell: Cell) -> dict[str, float]:
     fitted, view, said = seen["learnt"].fitted, seen["learnt"].model.view, seen["said"]
     here, trial = levels_first(fitted.clean), Trial.pooled(fitted.trials)
     there = np.concatenate(seen["levels"])
-    lean = stack(trial.truth, trial.model, there, trial.remote)
+    lean = lean_to_second(trial.truth, trial.model, there, trial.remote)
     hidden = replace(trial, model=lean.mix(trial.model, there, trial.remote))
     honest = Honest.learnt(hidden, 0.9, routine=auto._usual(fitted))
     mean = honest.mix(replace(said, model=lean.mix(said.model, here, said.remote)))

@@ -164,3 +164,34 @@ def correlation(x, y):
     x, y = (np.clip(part / (median(np.abs(part)) or 1.0), -5, 5) for part in (x, y))
     both = ~np.isnan(x) & ~np.isnan(y)
     return x[both] @ y[both] / np.sqrt((x[both] @ x[both]) * (y[both] @ y[both]))
+
+
+def ridge_line(asked, own, weight):
+    """A line through slots in which all of it is known; each slope is held back by `weight`."""
+    known = ~np.isnan(own) & ~np.isnan(asked).any(axis=1)
+    A, y = asked[known], own[known]
+    held = np.diag([1e-9] + [weight] * (A.shape[1] - 1)) * known.sum()
+    return np.linalg.solve(A.T @ A + held, A.T @ y)
+
+
+def parted(asked, own, edges, *, shortest, heard, left, ridge):
+    """The stretch of blocks that parts a record into two of different spread, most likely so.
+
+    Its first and last edge, the line through the rest, and the spread about it there.
+    """
+    known = ~np.isnan(own) & ~np.isnan(asked).any(axis=1)
+    best = (np.inf, 0, 0, None, 1.0)
+    for a in range(len(edges)):
+        for b in range(a + shortest, len(edges)):
+            inside = np.zeros(len(own), dtype=bool)
+            inside[edges[a] : edges[b]] = True
+            here, rest = inside & known, ~inside & known
+            if here.sum() < heard or rest.sum() < max(left * known.sum(), heard):
+                continue
+            weights = ridge_line(asked[rest], own[rest], ridge)
+            square = (own - asked @ weights) ** 2
+            wild, calm = (max(square[part].mean(), 1e-8) for part in (here, rest))
+            unlikely = here.sum() * np.log(wild) + rest.sum() * np.log(calm)
+            if wild > calm and unlikely < best[0] - 1e-9:
+                best = (unlikely, a, b, weights, np.sqrt(calm))
+    return best[1:]

@@ -176,6 +176,22 @@ def test_the_quick_way_compares_with_no_fresh_fit(net, model, monkeypatch):
     assert asked == [True, False]
 
 
+def test_of_a_long_record_the_newest_slots_are_asked_by_their_numbers(net, model, monkeypatch):
+    asked = []
+    check = modelling.check_fit
+
+    def spied(part, X, seen, **options):
+        asked.append((options["first"], X))
+        return check(part, X, seen, **options)
+
+    monkeypatch.setattr(modelling, "NEWEST", 150)
+    monkeypatch.setattr(modelling, "check_fit", spied)
+    fm.recover(grid(net.readings[400:], 400), model=model, holdout=False)
+    ((first, X),) = asked
+    assert first == 450
+    np.testing.assert_array_equal(X, net.readings[450:])
+
+
 def test_only_some_recoveries_have_a_model(net):
     with pytest.raises(fm.InputError, match="method 'ls' fitted no model"):
         _ = fm.recover(grid(net.readings[:100]), method="ls", holdout=False).model

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from fieldmend.core import baselines, lazy, noise, refit, small
+from fieldmend.core import baselines, engine, lazy, noise, refit, small
 from fieldmend.core.apg import PaperSolver
 from fieldmend.core.huber import HuberSolver
 from fieldmend.core.loop import Progress
@@ -20,8 +20,12 @@ def test_the_noise_of_a_long_record_is_told_by_a_thousand_slots(monkeypatch):
     found = noise.estimate_noise(X, np.ones(X.shape, dtype=bool))
     assert looked == [(1000, 4)]
     assert found.level == pytest.approx(0.1, rel=0.35)
-    noise.estimate_noise(X[:900], np.ones((900, 4), dtype=bool))
+    assert found.start is None  # of some slots, it is no start for all of them
+    whole = noise.estimate_noise(X[:900], np.ones((900, 4), dtype=bool))
     assert looked[1] == (900, 4)
+    assert whole.start.left.shape[0] == 900
+    bare = np.outer(rng.normal(size=90), np.ones(4))
+    assert noise.estimate_noise(bare, np.ones(bare.shape, dtype=bool)).start is None
 
 
 def test_the_search_for_a_rank_ends_when_two_more_are_no_better(monkeypatch):
@@ -107,3 +111,26 @@ def test_small_systems_of_all_slots_are_each_solved(rank):
     np.testing.assert_allclose(found.transpose(2, 0, 1), np.linalg.solve(squares, sides))
     inverse = small.each_inverted(squares.transpose(1, 2, 0)).transpose(2, 0, 1)
     np.testing.assert_allclose(inverse, np.linalg.inv(squares))
+
+
+def test_factors_stop_when_the_objective_falls_by_little_of_itself():
+    """Whatever the unit: of readings a thousand times smaller, the millionth part."""
+    rng = np.random.default_rng(2)
+    X = rng.normal(size=(20, 2)) @ rng.normal(size=(2, 6)) + 0.1 * rng.normal(size=(20, 6))
+    seen = rng.random(X.shape) < 0.8
+    solver = baselines.FactoredSmoothSolver(1e-3 * X, seen, lam=0.1, rank=2)
+    before = solver.step(solver.init())
+    after = solver.step(before)
+    fallen = before.progress.objective - after.progress.objective
+    assert after.progress.objective < 1e-2
+    assert after.progress.gap == pytest.approx(abs(fallen) / after.progress.objective)
+
+
+def test_a_kernel_goes_to_where_the_rows_are():
+    class Elsewhere:
+        def sweep(self, kernel, others):
+            return kernel(np.ones((2, 2)), *others)
+
+    rows, sums = engine.sweep(lambda a, b: ((a + b,), ()), Elsewhere(), np.ones((2, 2)))
+    assert (rows[0] == 2).all()
+    assert sums == ()

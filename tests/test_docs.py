@@ -157,21 +157,40 @@ def test_every_package_tells_what_comes_in_what_goes_out_and_who_calls(folder):
     for name in re.findall(r"`([\w/]+\.py)`", text):
         places = [folder / name, folder.parent / name]
         assert any(place.exists() for place in places), f"{folder.name}: no {name}"
-    text += (ROOT / "docs/architecture.md").read_text("utf-8")
-    for path in folder.glob("[!_]*.py"):
-        assert re.search(rf"\b{path.stem}\b", text), f"{folder.name}: {path.name} is named nowhere"
+
+
+def architecture():
+    """The page, and its lines of each package."""
+    text = (ROOT / "docs/architecture.md").read_text("utf-8")
+    ours, _, _ = text.split("src/fieldmend/\n")[1].split("```")[0].partition("\ntests/")
+    rows = re.split(r"^(?=  \S)", ours, flags=re.MULTILINE)[1:]
+    return text, ours, {row.split()[0].rstrip("/"): row for row in rows}
+
+
+def test_every_module_is_named_in_its_packages_page_or_in_the_architecture():
+    _, _, rows = architecture()
+    package = ROOT / "src/fieldmend"
+    nowhere = []
+    for path in package.glob("*/**/[!_]*.py"):
+        parts = path.relative_to(package).parts
+        pages = [folder / "README.md" for folder in (path.parent, path.parent.parent)]
+        text = rows[parts[0]] + "".join(p.read_text("utf-8") for p in pages if p.exists())
+        if not re.search(rf"\b{path.stem}\.py\b", text):
+            nowhere.append("/".join(parts))
+    assert not nowhere
 
 
 def test_the_architecture_names_files_and_packages_that_are_there():
-    text = (ROOT / "docs/architecture.md").read_text("utf-8")
-    tree = text.split("src/fieldmend/\n")[1].split("```")[0]
+    text, ours, rows = architecture()
+    package = ROOT / "src/fieldmend"
     there = {path.name for path in ROOT.rglob("*.py")}
     assert not set(re.findall(r"\b\w+\.py\b", text)) - there
-    ours, _, _ = tree.partition("\ntests/")
+    for name, row in rows.items():
+        own = {path.name for path in (package / name).rglob("*.py")} or there
+        assert not set(re.findall(r"\b\w+\.py\b", row)) - own, name
     told = set(re.findall(r"^  ([\w.]+)", ours, flags=re.MULTILINE)) | {
         name for line in ours.splitlines()[:3] for name in re.findall(r"\w+\.py", line)
     }
-    package = ROOT / "src/fieldmend"
     parts = {p.name for p in package.iterdir() if (p / "__init__.py").exists()}
     parts |= {p.name for p in package.glob("*.py")} - {"__main__.py"}
     assert told == parts

@@ -7,7 +7,7 @@ import pytest
 from scipy.stats import binom, poisson
 
 import naive_faults as naive
-from fieldmend.faults import astray, gross, lasting, levels, seen_too
+from fieldmend.faults import astray, gross, lasting, levels, seen_too, shifts
 from fieldmend.faults.events import keeps_its_distance
 from fieldmend.faults.labels import Context
 from fieldmend.faults.stretches import rare
@@ -89,6 +89,7 @@ def test_companions_are_the_nearest_and_the_most_alike():
     rng = np.random.default_rng(0)
     base = rng.normal(size=(60, 2))
     X = base[:, [0, 1, 0, 1, 0, 1]] + 0.1 * rng.normal(size=(60, 6))
+    X += 100 * rng.normal(size=6)  # wherever their levels are
     places = {f"n{k}": {"x": float(k), "y": 0.0} for k in range(6)}
     context = Context(nodes=[*places], places=places)
     one, two = seen_too._companions(X, context, (1, 2))
@@ -99,6 +100,7 @@ def test_companions_are_the_nearest_and_the_most_alike():
         assert {m for m in (n - 1, n + 1) if 0 <= m < 6} <= set(two[n])  # near
         assert set(one[n]) <= set(two[n])
         assert len(one[n]) == 2
+    assert seen_too._both(np.array([2, -1]), np.array([5, -1])).tolist() == [2, 5]  # −1: nobody
 
 
 def test_what_is_relative_is_what_is_left_of_node_and_slot():
@@ -107,6 +109,8 @@ def test_what_is_relative_is_what_is_left_of_node_and_slot():
     want = deviation - naive.medians(deviation.T)[:, None]
     np.testing.assert_allclose(seen_too._relative(X), want)
     np.testing.assert_allclose(seen_too._relative(X[:, :2]), deviation[:, :2])
+    three = deviation[:, :3] - naive.medians(deviation[:, :3].T)[:, None]
+    np.testing.assert_allclose(seen_too._relative(X[:, :3]), three)
 
 
 # Lasting faults
@@ -193,6 +197,33 @@ def test_a_node_that_is_home_at_other_times_has_strayed():
     assert not astray.strayed(np.ones((20, 3)), np.zeros((20, 3), dtype=bool)).any()
 
 
+def test_how_far_is_astray():
+    """Whole numbers: one of the sizes is just at the limit."""
+    X = np.random.default_rng(4).choice([-1.0, 0.0, 0.0, 1.0], size=(150, 21))
+    X[::20, ::3] = 2.0
+    nothing, told = np.zeros(X.shape, dtype=bool), []
+    for size in range(2, 30):
+        X[100:130, 1] = size
+        want = strayed_slowly(X)
+        np.testing.assert_array_equal(astray.strayed(X, nothing), want)
+        told.append(want.any())
+    assert 0 < sum(told) < len(told)
+    rng = np.random.default_rng(5)
+    for _ in range(12):  # several stretches of a node, some too short, some mostly at home
+        Y = X.copy()
+        for first in (10, 50, 90, 120):
+            part = slice(first, first + int(rng.integers(3, 25)))
+            Y[part, 1] = np.where(rng.random(Y[part, 1].size) < 0.6, 40.0, 0.0)
+        np.testing.assert_array_equal(astray.strayed(Y, nothing), strayed_slowly(Y))
+
+
+def test_what_is_left_out_is_nobodys_measure():
+    X = np.random.default_rng(0).normal(size=(60, 5))
+    everything = np.ones(X.shape, dtype=bool)
+    assert not astray.runaway(X, everything, Context()).any()
+    assert not astray.absurd(X, everything).any()
+
+
 def test_what_is_absurd_is_rare_and_its_own():
     rng = np.random.default_rng(1)
     X = rng.normal(size=(200, 8))
@@ -229,15 +260,14 @@ def test_what_lasts_away_is_a_third_of_the_way_for_most_of_the_time():
 def test_home_is_the_part_that_lies_nearer_to_the_others():
     levels_of = np.array([-1.0, 0.0, 1.0, 2.0])
     off = np.concatenate([np.full(50, 9.0), np.full(50, 0.0)])
-    assert not levels._is_home(off, slice(0, 50), levels_of)
-    assert levels._is_home(off[::-1], slice(0, 50), levels_of)
-    assert levels._is_home(off / 9, slice(0, 50), levels_of)  # says little: the earlier one
-    assert not levels._is_home(off[::-1], slice(0, 30), levels_of)  # too short for a home
-    assert not levels._is_home(off / 15, slice(0, 50), levels_of / 10)  # nearer by half
+    assert not shifts.began_at_home(off, 50, levels_of)
+    assert shifts.began_at_home(off[::-1], 50, levels_of)
+    assert shifts.began_at_home(off / 9, 50, levels_of)  # says little: the earlier one
+    assert not shifts.began_at_home(off / 15, 50, levels_of / 10)  # nearer by half
     away = off + 10  # wherever the others are
-    assert not levels._is_home(away, slice(0, 50), levels_of + 10)
-    assert levels._is_home(away[::-1], slice(0, 50), levels_of + 10)
-    assert not levels._is_home(away - 7, slice(0, 50), levels_of + 1)
+    assert not shifts.began_at_home(away, 50, levels_of + 10)
+    assert shifts.began_at_home(away[::-1], 50, levels_of + 10)
+    assert not shifts.began_at_home(away - 7, 50, levels_of + 1)
 
 
 def test_nodes_that_rest_at_one_value_are_at_rest():

@@ -103,11 +103,40 @@ def test_a_share_is_of_other_stretches(alone):
     np.testing.assert_allclose(went.size, theirs / spread[near] / (mine / spread[0]), rtol=1e-9)
 
 
+@pytest.mark.parametrize("alone", [True, False])
 @pytest.mark.parametrize("seed", SEEDS)
-def test_chance_is_the_least_of_binomials(seed):
+def test_how_far_columns_usually_go_is_their_own_measure(seed, alone):
+    """A column that mostly rests is measured by how far it goes when it does not."""
     rng = np.random.default_rng(seed)
-    same, other = rng.uniform(0.001, 0.2, (2, 9))
-    size, back = rng.uniform(0, 1, (2, 9))
+    usual = rng.integers(-3, 4, (40, 4)).astype(float)
+    usual[rng.random(usual.shape) < 0.1] = np.nan
+    usual[:30, 1] = 0.0
+    usual[:, 3] = np.nan  # never heard
+    mine = np.array([2.0, 1.0, np.nan, 1.0])
+    measures, ratios = [], []
+    for column in usual.T:
+        sizes = [abs(u) for u in column if not np.isnan(u)]
+        middle = np.median(sizes) if sizes else np.nan
+        measures.append(middle if middle > 0 else naive.median([u for u in sizes if u > 0]))
+        ratios.append([u / measures[-1] for u in column if not np.isnan(u)])
+    every = [r for ratio in ratios for r in ratio]
+    least = 1 / (1 + 50.0 * (1 if alone else 4) * np.mean(~np.isnan(usual)))
+    want = []
+    for own, measure, ratio in zip(mine, measures, ratios, strict=True):
+        among = ratio if alone else every
+        as_far = sum(r >= own / measure for r in among)
+        share = as_far / len(among) if among else 0.0
+        want.append(1.0 if np.isnan(own / measure) else max(share, least))
+    course = excursions.Course(holed(0, (60, 4)), alone=alone)
+    np.testing.assert_allclose(course._shares(mine, usual, 50.0), want, rtol=1e-12)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_chance_is_the_least_of_binomials(seed):
+    """Some of them just at the limits: a quarter of the way, one stretch in ten."""
+    rng = np.random.default_rng(seed)
+    same, other = rng.integers(1, 9, (2, 9)) / 40
+    size, back = rng.integers(0, 5, (2, 9)) / 4
     witness = sorted(s for s, z in zip(same, size, strict=True) if z >= 0.25 and s <= 0.1)
     against = [o for o, z in zip(other, back, strict=True) if z >= 0.25]
     chances = [1.0]
@@ -281,3 +310,15 @@ def test_within_a_departure_runs_are_off_by_a_third_of_its_peak():
     assert lasting._off(sizes, 1.0).sum() == 7
     sizes[0] = 0.0
     assert not lasting._off(sizes, 1.0).any()
+
+
+@pytest.mark.parametrize(("readings", "lasts"), [(24, False), (25, True)])
+def test_days_are_counted_from_the_first_reading_to_the_last(readings, lasts):
+    """Of an hour each; some are lost, and sound ones follow."""
+    accused = np.zeros((80, 2), dtype=bool)
+    accused[20 : 20 + readings, 1] = True
+    observed = np.ones(accused.shape, dtype=bool)
+    observed[25:30, 1] = False
+    found = lasting._for_days(accused & observed, observed, Context(slot=3_600_000_000))
+    assert found.any() == lasts
+    np.testing.assert_array_equal(found, accused & observed & lasts)

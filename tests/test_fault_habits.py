@@ -5,7 +5,7 @@ import pytest
 
 from fieldmend.faults import Context, Episode, history, ranking
 from fieldmend.faults.daily import _Habits
-from fieldmend.faults.events import _typical
+from fieldmend.faults.events import _bridged, _typical
 from fieldmend.faults.frozen import Runs, _resting
 
 DAY = 24
@@ -37,6 +37,27 @@ def test_what_comes_at_its_hour_on_most_days_is_a_habit_on_any_of_them(day, sign
     assert _habitual(sign * moved, (start + 1, start + 3), DAY)
 
 
+@pytest.mark.parametrize("length", [1, 2, 3, 4, 9])
+@pytest.mark.parametrize("size", [2.0, -4.0])
+def test_as_far_is_half_as_far_for_half_as_long_within_an_hour_of_it(length, size):
+    rng = np.random.default_rng(length)
+    own = rng.integers(-3, 4, 300).astype(float)
+    own[rng.random(300) < 0.3] = np.nan
+    habits = _Habits(own, 26.5)
+    days = np.array([-3.0, -2.0, -1.0, -0.75, 0.5, 1.0, 2.0, 5.0, 9.0])
+    far = habits._far(size, length)
+    went = heard = 0
+    for day in days:
+        first = 100 - habits.hour + int(np.round(26.5 * day))
+        hours = [own[t] for t in range(first, first + length + 2 * habits.hour) if 0 <= t < 300]
+        hours = [v for v in hours if not np.isnan(v)]
+        as_far = sum(v * np.sign(size) >= abs(size) / 2 for v in hours)
+        assert far(np.array([first]))[0] == (as_far >= (length + 1) // 2)
+        heard += len(hours) >= (length + 1) // 2
+        went += as_far >= (length + 1) // 2
+    assert habits._came(far, 100, length, days) == (went, heard)
+
+
 def test_what_comes_seldom_elsewhere_or_the_other_way_is_none():
     start = 10 * DAY + 7
     once = course(share=0.0)
@@ -63,6 +84,13 @@ def test_days_on_which_nothing_was_heard_say_nothing():
     assert _habitual(own, (start, start + 2), DAY)
     deaf = np.where(np.arange(own.size) // DAY == 10, own, np.nan)
     assert not _habitual(deaf, (start, start + 2), DAY)
+
+
+def test_marks_are_carried_over_silence_and_not_round_its_ends():
+    deviation = np.array([np.nan, np.nan, 0.0, 5.0, np.nan, 5.0, 0.0, np.nan, 5.0, np.nan])
+    marks = deviation == 5.0
+    got = _bridged(marks, deviation)
+    assert np.flatnonzero(got).tolist() == [3, 4, 5, 8, 9]
 
 
 def test_the_typical_of_a_part_takes_more_than_half_of_it():

@@ -7,7 +7,7 @@ import pytest
 
 import naive_faults as naive
 from fieldmend.faults.agreed import _ends, agreed
-from fieldmend.faults.daily import _around, _excursions, _next_to, _quiet, daily
+from fieldmend.faults.daily import _around, _excursions, _next_to, _own, _quiet, daily
 from fieldmend.faults.jumping import jumping, settles
 from fieldmend.faults.labels import Context
 from fieldmend.faults.packets import PACKET, Packets
@@ -61,6 +61,36 @@ def test_the_quiet_third_of_the_hours_is_that_in_which_nodes_move_least():
     flagged = np.repeat((hour == 5)[:, None], 3, axis=1)
     assert not _quiet(jumpy, nothing, hour)[5]
     assert 5 not in np.flatnonzero(_quiet(jumpy, flagged, hour))  # nothing is left to tell
+
+
+def test_hours_are_compared_by_what_was_heard_of_them():
+    rng = np.random.default_rng(3)
+    hour = np.arange(480) % 24
+    X = rng.normal(size=(480, 3)) * (1 + hour % 5)[:, None] * np.array([1.0, 0.01, 30.0])
+    X[rng.random(X.shape) < np.where(hour < 12, 0.6, 0.0)[:, None]] = np.nan
+    moves = [[] for _ in range(24)]
+    step = np.abs(np.diff(X, axis=0))
+    usual = [np.mean(column[~np.isnan(column)]) for column in step.T]
+    for t, n in np.argwhere(~np.isnan(step)):
+        moves[hour[t + 1]].append(step[t, n] / usual[n])
+    least = np.argsort([np.mean(own) if own else np.inf for own in moves], kind="stable")[:8]
+    found = _quiet(X, np.zeros(X.shape, dtype=bool), hour)
+    assert set(np.flatnonzero(found).tolist()) == set(least.tolist())
+
+
+def test_own_is_what_is_left_of_level_and_of_what_most_do():
+    X = holed(2, (40, 4))
+    X[:, 3] = 5.0  # has no spread: nothing of what most do is its
+    X[7, 3] = 6.0
+    flagged = np.zeros(X.shape, dtype=bool)
+    flagged[3:6, 0] = True
+    sound = np.where(flagged, np.nan, X)
+    off = X - naive.medians(sound)
+    spread = naive.MAD * naive.medians(np.abs(sound - naive.medians(sound)))
+    most = naive.medians((off[:, :3] / spread[:3]).T)
+    want = off - spread * np.nan_to_num(most)[:, None]
+    np.testing.assert_allclose(_own(X, flagged), want, atol=1e-12)
+    np.testing.assert_allclose(_own(X, flagged)[:, 3], X[:, 3] - 5.0, atol=1e-12)
 
 
 @pytest.mark.parametrize(("days", "with_it", "nodes", "kept"), [
@@ -133,6 +163,14 @@ def test_a_move_of_many_has_its_size_its_nodes_and_its_end():
     X[40:60, 3] -= 9.0  # three of six
     assert not [*common_moves(X, flagged, 50)]
     assert not [*common_moves(X[:, :4], flagged[:, :4], 50)]
+
+
+def test_a_move_may_follow_on_the_heels_of_another():
+    X = np.random.default_rng(0).normal(0, 0.1, (1200, 6))
+    X[40:60] += 5.0
+    X[61:80] += 8.0
+    moves = common_moves(X, np.zeros(X.shape, dtype=bool), 50)
+    assert [(m.start, m.stop) for m in moves] == [(40, 60), (61, 80)]
 
 
 def test_departures_near_in_time_are_one_event():
@@ -320,11 +358,12 @@ def ends_slowly(part):
 @pytest.mark.parametrize("seed", range(12))
 def test_ends_that_are_as_expected(seed):
     rng = np.random.default_rng(seed)
-    part = np.abs(rng.normal(0, 0.5, 60))
-    a, b = sorted(rng.integers(0, 60, 2))
-    part[a:b] += 3.0
-    part[rng.random(60) < 0.1] = 2.0
-    np.testing.assert_array_equal(_ends(part), ends_slowly(part))
+    for missed in (0.1, 0.15, 0.2, 0.25):
+        part = np.abs(rng.normal(0, 0.5, 60))
+        a, b = sorted(rng.integers(0, 60, 2))
+        part[a:b] += 3.0
+        part[rng.random(60) < missed] = 2.0
+        np.testing.assert_array_equal(_ends(part), ends_slowly(part))
 
 
 def test_a_bad_beginning_is_not_made_good_by_all_but_the_last():

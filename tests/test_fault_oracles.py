@@ -1,5 +1,7 @@
 """Each measure of the search for faults against the slow and obvious one, on tiny records."""
 
+import sys
+
 import numpy as np
 import pytest
 
@@ -12,7 +14,7 @@ from fieldmend.faults import (
     stretches,
 )
 from fieldmend.faults.labels import Context
-from fieldmend.faults.spikes import LEAST, SIDE, _score, smooth
+from fieldmend.faults.spikes import LEAST, SIDE, _jumping, _score, smooth
 from tiny import holed, marked
 
 HOUR = 3_600_000_000
@@ -65,7 +67,8 @@ def test_what_is_rare_is_told_by_two_quantiles():
 
 def test_readings_beyond_all_measure_are_cut_where_they_can_be_squared():
     values, power = stretches.bounded([[1.0, 4.0], [1e308, -1e308]])
-    assert power == np.frexp(1e308)[1]
+    assert power == 1023  # 2¹⁰²⁴ is none
+    assert values[1, 1] == -1e308 / 2.0**1023
     values, power = stretches.bounded([[3.0, 3.0], [3.0, -1e200]])
     assert (power, values[0, 0], values[1, 1]) == (2.0, 0.75, -1e60)
     values, power = stretches.bounded([[0.0, np.nan], [0.0, np.inf]])
@@ -156,6 +159,9 @@ def test_what_jumps_out_and_back_is_displaced():
     assert history.displaced(values, values, near).sum() == 30
     for_good = np.where(slots >= 100, 9.0, 0.0) + rng.normal(0, 0.1, 300)
     assert not history.displaced(for_good, for_good, slots).any()
+    for height, out in ((5.0, 0), (5.5, 19)):  # steps are of one: six of them, and more
+        steps = slots % 2 + height * ((slots > 100) & (slots < 120))
+        assert history.displaced(steps, steps, slots).sum() == out
     down = -values
     assert np.flatnonzero(history.displaced(down, down, slots)).tolist() == [*range(100, 130)]
 
@@ -261,6 +267,14 @@ def test_spread_is_not_far_below_the_networks():
     assert got == pytest.approx([usual, 0.5 * usual, 2 * usual, usual])
 
 
+def test_a_node_that_was_never_heard_is_scaled_by_nothing():
+    X = np.array([[1.0, np.nan, 5.0], [3.0, np.nan, 5.0], [5.0, np.nan, 5.0]])
+    centre, scale = implied._scaling(X, ~np.isnan(X))
+    assert centre.tolist() == [3.0, 0.0, 5.0]
+    floor = 1e-3 * np.median([naive.MAD * 2, 1.0])
+    assert scale == pytest.approx([naive.MAD * 2, 1.0, floor])
+
+
 def test_no_node_is_in_charge_of_a_factor():
     rng = np.random.default_rng(5)
     common = rng.normal(size=(200, 1))
@@ -296,7 +310,7 @@ def test_a_battery_is_low_beside_what_it_was(volts, low):
 @pytest.mark.parametrize("seed", range(8))
 def test_what_many_begin_together_is_shared(seed, monkeypatch):
     monkeypatch.setattr(events, "TOGETHER", 2)
-    deviation = np.sign(holed(seed, (40, 6), 0.15))
+    deviation = np.sign(holed(seed, (40, 6), 0.15)) / 2
     found = marked(seed, (40, 6), 0.6) & ~np.isnan(deviation)
     off = marked(seed + 5, (40, 6), 0.2)
     rules = {"nodes": events.NODES, "share": events.SHARE, "together": 2}
@@ -364,10 +378,12 @@ def test_a_habit_is_of_less_than_three_quarters_of_a_day_and_is_heard():
 # Single readings
 
 
+@pytest.mark.parametrize("still", [False, True])
 @pytest.mark.parametrize("seed", SEEDS)
-def test_a_spike_lies_beyond_both_sides(seed):
+def test_a_spike_lies_beyond_both_sides(seed, still):
     rng = np.random.default_rng(seed)
-    values = np.cumsum(rng.normal(size=70))
+    values = np.cumsum(rng.normal(size=70) * (not still))
+    values[::8] += 0.5 * still  # hardly moves: measured by how far it goes where it does
     values[[20, 21, 50]] += 9.0
     sound = np.ones(70, dtype=bool)
     sound[[5, 20, 21, 33]] = False
@@ -377,10 +393,25 @@ def test_a_spike_lies_beyond_both_sides(seed):
     for i in range(kept.size):
         around = [kept[np.clip(j, 0, kept.size - 1)] for j in range(i - 20, i + 21)]
         near.append(sorted(around)[20] / 0.674)
-    limit = LEAST * np.maximum(near, naive.MAD * np.median(kept))
+    usual = np.median(kept[kept > 0]) / 2 if still else naive.MAD * np.median(kept)
+    limit = LEAST * np.maximum(near, usual)
     place = np.maximum(np.cumsum(sound) - 1, 0)
     got = _score(values, sound, 50.0, 0.674)
     np.testing.assert_allclose(got, beyond / limit[place], rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize(("left", "asked"), [(2 * SIDE - 1, 1), (2 * SIDE, 2)])
+def test_spikes_are_decided_again_as_long_as_enough_is_left(left, asked, monkeypatch):
+    readings, rounds = np.arange(40.0), []
+
+    def score(values, sound, *_):
+        rounds.append(sound)
+        return np.where(np.arange(values.size) < left, 0.0, np.inf)
+
+    monkeypatch.setattr(sys.modules[smooth.__module__], "_score", score)
+    found = _jumping(readings, readings, np.ones(40, dtype=bool))
+    assert len(rounds) == 2 * asked  # of the residual, and of the readings
+    assert np.flatnonzero(~found).tolist() == [*range(left)]
 
 
 def test_a_constant_node_that_moves_is_a_spike_however_small():

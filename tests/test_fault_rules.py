@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+import fieldmend as fm
 from fieldmend import faults
 from fieldmend.faults import Kind, certainty, episodes, events, history, implied, together
 from fieldmend.faults.settling import settled
@@ -29,12 +30,27 @@ def test_a_full_turn_is_no_turn():
     assert episodes._as_read(straight, context(4), 0) is straight
 
 
-@pytest.mark.parametrize("size", [1e300, 1.0, 1e-290])
+@pytest.mark.parametrize("size", [5e307, 1e300, 1.0, 1e-290])
 def test_readings_of_any_size_become_ordinary(size):
     X = size * np.array([[1.0, 3.0], [-2.0, np.nan]])
     values, power = bounded(X)
     assert 0.1 < np.nanmedian(np.abs(values)) < 10
     np.testing.assert_array_equal(np.ldexp(values, int(power)), X)
+
+
+@pytest.mark.parametrize("largest", [1.6e308, 9e307])
+def test_faults_of_the_largest_readings_are_told(largest):
+    """Half of what a float can hold at the most: the power of two above them is none."""
+    rng = np.random.default_rng(0)
+    X = 1 + 0.05 * np.sin(np.arange(300) / 9)[:, None] + 0.01 * rng.normal(size=(300, 8))
+    X[100:120, 2] = 0.4
+    X[200:230, :6] -= 0.5
+    X *= largest / X.max()
+    found = faults.search(X).faults
+    told = faults.classify(X, np.full(X.shape, 0.9 * largest), found)
+    assert (100, 120, 2) in {(e.start, e.stop, e.node) for e in told}
+    assert any(e.kind is Kind.EVENT for e in told)
+    assert fm.recover(fm.Grid.of(X, condition="t"), holdout=False)["t"].estimate.shape == X.shape
 
 
 def test_a_habit_may_lie_as_many_days_off_as_there_are():

@@ -128,6 +128,9 @@ def test_what_stands_still_is_parted_from_what_is_beside_it():
     assert parts == [(55, 60), (60, 100), (100, 105)]
     parts = [one[:2] for one in found_in([], range(49, 100), values)]
     assert parts == [(49, 100)]  # 40 of 51
+    several = [*range(5, 8), *range(55, 105), *range(150, 153)]
+    parts = [one[:2] for one in found_in([], several, values)]
+    assert parts == [(5, 8), (55, 60), (60, 100), (100, 105), (150, 153)]
     values[:] = np.sin(np.arange(200.0))[:, None]
     values[60:69] = 5.0
     assert [one[:2] for one in found_in([], range(60, 70), values)] == [(60, 70)]  # nine are few
@@ -144,11 +147,29 @@ def test_spreads_are_of_what_nobody_flagged():
     assert episodes._spreads(np.full((3, 1), np.nan), np.zeros((3, 1), bool)) == pytest.approx(1.0)
 
 
+def test_most_of_a_stretch_accused_by_a_model_is_held_against_it():
+    stretch = episodes.Stretch(
+        1, np.arange(10, 20), np.ones(10), np.ones(10), np.zeros(10), 8, False, True, 0.1
+    )
+    estimate = np.full((30, 3), 7.0)
+    for accused, since in ((4, False), (5, True)):
+        marks = np.zeros((30, 3), dtype=bool)
+        marks[10 : 10 + accused, 1] = True
+        found = episodes._by_model(stretch, marks, estimate)
+        assert found.since == since
+        assert (found.implied == (7.0 if since else 0.0)).all()
+
+
 def test_what_cannot_be_true_is_most_of_it():
     cold = replace(ABOUT, quantity=Quantity(Quality.LINEAR, possible=(-90.0, 60.0)))
     assert episodes._impossible(np.array([61.0, 62.0, 20.0]), cold)
     assert not episodes._impossible(np.array([61.0, 20.0]), cold)
     assert episodes._impossible(np.array([-91.0]), cold)
+    above = replace(ABOUT, quantity=Quantity(Quality.POSITIVE, possible=(0.0, np.inf)))
+    below = replace(ABOUT, quantity=Quantity(Quality.LINEAR, possible=(-np.inf, 5.0)))
+    assert episodes._impossible(np.array([-1.0]), above)
+    assert episodes._impossible(np.array([6.0]), below)
+    assert not episodes._impossible(np.array([-1.0, 6.0]), ABOUT)
 
 
 # Sentences
@@ -250,6 +271,8 @@ def test_events_are_said_with_how_many_and_how_far():
 def test_both_ways_is_a_good_part_of_the_farthest():
     assert explain.both_ways(np.array([10.0, -3.1]))
     assert not explain.both_ways(np.array([10.0, -2.9]))
+    for gap in ([10.0, -3.0], [-10.0, 3.0]):
+        assert not explain.both_ways(np.array(gap))
     assert explain.both_ways(np.array([-10.0, 3.1]))
     assert not explain.both_ways(np.array([10.0, 9.0]))
 

@@ -39,6 +39,24 @@ def test_what_comes_to_rest_by_and_by_or_at_a_usual_value_is_not():
     dark[1500:1560, 2] = X[800, 2]
     dark[1700:1760, 2] = X[800, 2]
     assert not gross._restless(dark, run)[2]
+    twentieth = np.arange(2000.0)[:, None] + np.zeros(3)
+    twentieth[800:1200, 2] = -1.0
+    twentieth[:800:10, 2] = -1.0  # 80 of 1600
+    assert gross._restless(twentieth, run)[2]
+    twentieth[5, 2] = -1.0
+    assert not gross._restless(twentieth, run)[2]
+
+
+def test_who_has_hardly_moved_before_and_after_is_not_known_to_be_restless():
+    X = rooms(0)[:500]
+    run = np.zeros(X.shape, dtype=bool)
+    run[20:480, 2] = True
+    X[20:480, 2] = X[20, 2]
+    assert not gross._restless(X, run).any()
+    X[:, 2] = np.where(run[:, 2], 1.0, 5.0)  # at rest elsewhere, too
+    run[100:, 2] = False
+    X[100:, 2] = 5.0
+    assert not gross._restless(X, run).any()
 
 
 def test_the_range_of_every_window_is_asked():

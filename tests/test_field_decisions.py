@@ -7,7 +7,17 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from fieldmend.field import auto, checking, choosing, company, fitting, mixture, online, slotwise
+from fieldmend.field import (
+    auto,
+    checking,
+    choosing,
+    fitting,
+    joint,
+    mixture,
+    online,
+    regions,
+    slotwise,
+)
 from fieldmend.field import trials as tried
 from fieldmend.field import windows as parts
 from fieldmend.field.holdout import Calibration
@@ -208,16 +218,16 @@ def test_conditions_are_asked_where_enough_was_heard():
     other = 2 * X + 0.1 * rng.normal(size=X.shape)
     observed = np.ones(X.shape, dtype=bool)
     observed[:20, 0] = False
-    assert company.worth_asking(X, observed, [other]).readings[0] is other
+    assert joint.worth_asking(X, observed, [other]).readings[0] is other
     few = other.copy()
     few[0, 0] = np.nan  # nineteen
-    assert company.worth_asking(X, observed, [few]) is None
-    assert company.worth_asking(X, observed, [few], ask=True) is not None
-    assert company.worth_asking(X, np.ones(X.shape, bool), [other]) is None
+    assert joint.worth_asking(X, observed, [few]) is None
+    assert joint.worth_asking(X, observed, [few], ask=True) is not None
+    assert joint.worth_asking(X, np.ones(X.shape, bool), [other]) is None
     wide, seen = np.ones((2, 500, 4))
     seen[:20, 0] = seen[:, 1] = np.nan  # twenty of 520 lost were heard: not one in twenty
     heard = np.where(np.arange(4) == 0, wide, np.nan)
-    assert company.worth_asking(wide, ~np.isnan(seen), [heard]) is None
+    assert joint.worth_asking(wide, ~np.isnan(seen), [heard]) is None
 
 
 def test_likeness_of_conditions_is_a_mean_correlation():
@@ -232,13 +242,13 @@ def test_likeness_of_conditions_is_a_mean_correlation():
         both = observed[:, n]
         wanted.append(abs(np.corrcoef(X[both, n], other[both, n])[0, 1]))
     assert (observed[:, 2] & np.isfinite(other[:, 2])).sum() < 30
-    assert company._likeness(X, observed, other) == pytest.approx(np.mean(wanted))
-    assert company._likeness(X, observed, np.full(X.shape, np.nan)) == 0.0
-    small = company._likeness(1e-6 * X, observed, 1e-6 * other)  # whatever the units
+    assert joint._likeness(X, observed, other) == pytest.approx(np.mean(wanted))
+    assert joint._likeness(X, observed, np.full(X.shape, np.nan)) == 0.0
+    small = joint._likeness(1e-6 * X, observed, 1e-6 * other)  # whatever the units
     assert small == pytest.approx(np.mean(wanted))
     every = np.ones((30, 3), dtype=bool)  # thirty pairs are enough
-    assert company._likeness(X[:30], every, 2 * X[:30]) == pytest.approx(1.0)
-    assert company._likeness(X[:29], every[:29], 2 * X[:29]) == 0.0
+    assert joint._likeness(X[:30], every, 2 * X[:30]) == pytest.approx(1.0)
+    assert joint._likeness(X[:29], every[:29], 2 * X[:29]) == 0.0
 
 
 # Regions
@@ -259,6 +269,14 @@ def test_regions_are_halves_along_the_longest_axis_with_their_nearest():
         nearest = [others[i] for i in np.argsort(away)[:3]]
         assert set(region.nodes) - set(region.decided) == set(nearest)
     assert len(cut(at, most=40)) == 1
+
+
+def test_companions_are_looked_for_in_regions_nearby(monkeypatch):
+    monkeypatch.setattr(regions, "_AROUND", 1)
+    line = np.arange(40.0)[:, None]
+    found = [region.nodes.tolist() for region in cut(line, most=10, halo=3)]
+    assert found[0] == [*range(13)]
+    assert all(len(nodes) == 13 for nodes in found)
 
 
 def test_a_node_without_a_place_stands_where_its_likest_does():

@@ -50,13 +50,13 @@ def test_weights_of_a_second_estimate_by_remoteness(outages):
     usual = weight(np.ones(109, dtype=bool), 0.5)
     edges = [0.0, 0.75, 2.0, 8.0, 30.0, np.inf]
     wanted = [weight((remote > a) & (remote <= b), usual) for a, b in pairwise(edges)]
-    found = lean.stack(truth, model_, other, remote, outage=number)
+    found = lean.lean_to_second(truth, model_, other, remote, outage=number)
     assert found.weight == pytest.approx(wanted, rel=1e-9)
     mixed = found.mix(model_, other, remote)
     assert mixed[3] == model_[3]
     assert mixed[50] == pytest.approx(model_[50] + wanted[2] * (other - model_)[50])
     few = slice(0, 19)
-    alone = lean.stack(truth[few], model_[few], other[few], remote[few], usual=0.3)
+    alone = lean.lean_to_second(truth[few], model_[few], other[few], remote[few], usual=0.3)
     assert alone.weight.tolist() == [0.3] * 5
 
 
@@ -66,7 +66,7 @@ def test_twenty_hidden_readings_say_something_of_all():
     remote = np.full(20, 5.0)
     witnesses = 20 / 20
     wanted = shrunk(truth - given, other - given, witnesses, 0.5)
-    found = lean.stack(truth, given, other, remote)
+    found = lean.lean_to_second(truth, given, other, remote)
     assert found.weight[0] == pytest.approx(wanted)  # a class without readings: as all
     assert found.weight[2] == pytest.approx(shrunk(truth - given, other - given, witnesses, wanted))
 
@@ -293,6 +293,14 @@ def test_bins_of_remoteness_have_quantiles_of_their_own():
     few = holdout.calibrate(z[:4], remote[:4], run[:4], 0.9)
     assert few.at(np.array([1.0])) == 3.0
     assert holdout.calibrate(z[:5], remote[:5], run[:5], 0.9).factor[0] != 3.0
+
+
+@pytest.mark.parametrize(("outages", "bins"), [(1, 1), (4, 1), (9, 1), (10, 2), (15, 3)])
+def test_five_outages_make_a_bin(outages, bins):
+    remote = np.arange(1.0, 1201.0)
+    run = np.arange(1200) % outages
+    found = holdout._Bins.of(remote, run, 0.9, together=True)
+    assert len(found.parts) == len(found.centres) == bins
 
 
 def test_the_next_outage_is_students_t():

@@ -216,6 +216,14 @@ def test_a_step_is_believed_after_six_readings():
     assert abs(heard.mean[3] - field.level[3]) < 3.0
 
 
+def test_a_small_step_is_believed_at_its_second_reading():
+    field = field_of(6, 2)
+    for size in (8.0, 10.0):
+        now = warmed(field)
+        believed, _ = run(field, now, [size] * 4)
+        assert believed == [False, True, True, True]
+
+
 def test_garbage_is_never_believed():
     field = field_of(12, 2)
     wild = np.random.default_rng(0).choice([-1, 1], 40) * np.random.default_rng(1).uniform(
@@ -394,6 +402,19 @@ def test_a_course_goes_on_where_the_record_ended():
     _, out = stepped(model, silent, model.start(slot=0))
     want = 10 * np.sin(2 * np.pi * np.arange(24) / 24)
     assert np.abs(out["estimate"] - want[:, None]).mean() < 2.0
+
+
+def test_a_replay_begins_with_the_courses_first_slot_unless_it_is_told():
+    rng = np.random.default_rng(3)
+    X = 10 * np.sin(2 * np.pi * np.arange(480) / 24)[:, None] + 0.3 * rng.normal(size=(480, 8))
+    for day in range(0, 20, 2):
+        X[24 * day + 3 : 24 * day + 15] = np.nan
+    model = fm.FieldModel.fit(X[:432], period=24)
+    plain, first, later = (
+        model.replayed(X[432:], **told)["value"].live.calibration.factor.tolist()
+        for told in ({}, {"first": 0}, {"first": 5})
+    )
+    assert plain == first != later
 
 
 @pytest.mark.parametrize(

@@ -2,11 +2,12 @@
 
 import numpy as np
 import pytest
+from scipy.stats import poisson
 
 import fieldmend as fm
 from fieldmend import faults
 from fieldmend.faults import ranking
-from fieldmend.faults.frozen import _by_chance, _runs, frozen
+from fieldmend.faults.frozen import _by_chance, _crowds, _poisson, _runs, _unusual, frozen
 from fieldmend.quantities import Kind, Quantity
 
 HOUR = 3_600_000_000
@@ -182,6 +183,108 @@ def test_a_value_that_the_hours_know_is_no_freeze():
     assert not frozen(X, HOURLY).any()
     X[203:216, :5] = -0.5
     assert spans(frozen(X, HOURLY)) == {(203, 216): set(range(5))}
+
+
+# By the slow and obvious
+
+
+def coarse(seed, slots=120, nodes=5):
+    """Readings of a few values, so that there are runs of all lengths, ended by silences."""
+    rng = np.random.default_rng(seed)
+    X = rng.integers(0, 4, (slots, nodes)).astype(float)
+    for n in range(nodes):
+        for a in rng.integers(0, slots - 20, 2):
+            X[a : a + rng.integers(4, 20), n] = 9.0
+    X[40:60, :3] = 9.0
+    X[0, 1] = X[1, 1] = 9.0
+    X[rng.random(X.shape) < 0.15] = np.nan
+    X[:, 4] = np.where(np.arange(slots) > 7, X[:, 4], np.nan)
+    return X
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_runs_that_are_long_and_whose_edges_were_seen(seed):
+    X = coarse(seed)
+    runs, want, lengths = _runs(X), [], {}
+    for n, column in enumerate(X.T):
+        heard = [t for t in range(len(X)) if not np.isnan(column[t])]
+        changes = [i for i in range(1, len(heard)) if column[heard[i]] != column[heard[i - 1]]]
+        for i, j in zip([0, *changes], [*changes, len(heard)], strict=True):
+            before = heard[i - 1] if i else -1
+            after = heard[j] if j < len(heard) else len(X)
+            want.append((heard[i], n, j - i, before, heard[j - 1], after))
+            lengths.setdefault(n, []).append(j - i)
+    want.sort(key=lambda one: one[:2])
+    names = "first", "node", "length", "before", "last", "after"
+    assert [*zip(*(getattr(runs, name).tolist() for name in names), strict=True)] == want
+    all_of = np.quantile([one for own in lengths.values() for one in own], 0.99)
+    for run, long in zip(want, _unusual(runs, X.shape), strict=True):
+        first, n, length, before, last, after = run
+        usual = max(all_of, np.quantile(lengths[n], 0.99))
+        seen = before >= 0 and first - before <= 3 and after - last <= 3
+        assert long == (seen and length >= 4 and length > 2 * usual)
+
+
+def test_four_equal_readings_are_a_run_and_three_may_be_one_sent_again():
+    X = np.arange(2000.0)[:, None] + np.zeros(3)
+    X[1:5, 0] = X[101:104, 0] = -1.0  # the first reading of all was another
+    runs = _runs(X)
+    long = _unusual(runs, X.shape)
+    assert [*zip(runs.first[long].tolist(), runs.length[long].tolist(), strict=True)] == [(1, 4)]
+    for heard, seen in ((7, 1), (8, 0)):  # the reading after it
+        X[5:heard, 0] = np.nan
+        assert _unusual(_runs(X), X.shape).sum() == seen
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_crowds_are_runs_that_may_share_both_edges(seed):
+    X = coarse(seed)
+    X[39:61, :3] = np.array([1.0, *[9.0] * 20, 1.0])[:, None]
+    X[40, 0] = X[59, 1] = np.nan
+    runs = _runs(X)
+    runs = runs.of(np.flatnonzero(runs.length >= 2))
+    edges = {(int(a), int(b)) for a, b in zip(runs.first, runs.last, strict=True)}
+    want = []
+    for a, b in sorted(edges):
+        near = [
+            i
+            for i in range(runs.node.size)
+            if runs.before[i] < a <= runs.first[i] < a + 3 and runs.last[i] <= b < runs.after[i]
+        ]
+        if len(near) >= 3:
+            want.append(near)
+    want.sort(key=lambda near: -len(near))
+    assert [crowd.tolist() for crowd in _crowds(runs)] == want
+    assert want
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_a_crowd_is_chance_where_runs_are_many_or_others_are_as_still(seed):
+    X = coarse(seed, slots=600, nodes=9)
+    X[50:70, : 3 + seed % 4] = 9.0
+    X[47:60, 7] = X[55 + seed % 16 : 85, 8] = X[45:75, 6] = 5.0
+    every = _runs(X)
+    for crowd in _crowds(every.of(np.flatnonzero(every.length > 9))):
+        own = every.of(np.flatnonzero(every.length > 9)).of(crowd)
+        shortest, a, b = own.length.min(), own.first.min(), own.last.max()
+        others = (every.length >= shortest).sum() - own.node.size
+        often = 600 * poisson.sf(own.node.size - 1, (others + 1) / 600)
+        still = set()
+        for i in range(every.node.size):
+            about = every.first[i] <= b and every.last[i] >= a
+            half = every.length[i] >= max(shortest / 2, 2)
+            begun = every.before[i] < a <= every.first[i]
+            ended = every.last[i] <= b < every.after[i]
+            if about and half and not begun and not ended:
+                still.add(int(every.node[i]))
+        calm = len(still - set(own.node.tolist())) >= own.node.size
+        assert _by_chance(own, every, 600) == (often > 0.01 or calm)
+
+
+def test_the_chance_of_so_many_is_poissons():
+    for least, mean in ((1, 0.2), (3, 0.05), (4, 2.0), (9, 3.0)):
+        assert _poisson(least, mean) == pytest.approx(poisson.sf(least - 1, mean), rel=1e-9)
+    assert 0 < _poisson(9, 1e-3) < 1e-30  # less than rounding leaves of 1
 
 
 # All the way

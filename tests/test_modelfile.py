@@ -13,6 +13,7 @@ import pytest
 
 import fieldmend as fm
 from fieldmend.field import modelfile
+from fieldmend.field.labels import followed_alone
 from test_fieldmodel import assert_same, grid_of, network
 
 
@@ -408,6 +409,9 @@ def test_an_unknown_node_without_readings_stays_unknown(net, named):
     grid.values["value"][:, 7] = np.nan
     out = named.apply(grid, new_nodes="own")["value"]
     assert np.isnan(out.estimate[:, 8]).all()
+    alone = followed_alone(grid.values["value"][:, [7]], 0.9)
+    assert alone.factors.left.shape == (100, 1)
+    assert alone.factors.right.shape == (1, 1)
     assert (out.sparse[:, 8] == 0).all()
     assert np.isfinite(out.estimate[:, :8]).all()
 

@@ -9,7 +9,7 @@ import fieldmend as fm
 from fieldmend.field import honest
 from fieldmend.field.cycles import layered_course, long_enough
 from fieldmend.field.holdout import calibrate
-from fieldmend.field.lean import stack
+from fieldmend.field.lean import lean_to_second
 from fieldmend.field.model import Data
 from fieldmend.field.outages import outage_numbers, silent_slots, usual_company
 
@@ -40,7 +40,7 @@ def test_one_outage_is_one_witness():
     bad, good = truth + rng.normal(size=400), truth + 0.4 * rng.normal(size=400)
     remote = np.full(400, 5.0)
     few, many = (
-        stack(truth, bad, good, remote, usual=0.0, outage=np.arange(400) // size).weight[2]
+        lean_to_second(truth, bad, good, remote, usual=0.0, outage=np.arange(400) // size).weight[2]
         for size in (200, 2)
     )
     assert few < 0.6 < 0.8 < many
@@ -51,10 +51,10 @@ def test_outages_that_hide_the_same_slots_are_fewer_witnesses():
     truth, remote, outage = rng.normal(size=400), np.full(400, 5.0), np.arange(400) // 20
     bad, good = truth + rng.normal(size=400), truth + 0.4 * rng.normal(size=400)
     whole, half, few = (
-        stack(truth, bad, good, remote, usual=0.0, outage=outage, fresh=fresh).weight[2]
+        lean_to_second(truth, bad, good, remote, usual=0.0, outage=outage, fresh=fresh).weight[2]
         for fresh in (1.0, 0.5, 0.1)
     )
-    fewer = stack(truth, bad, good, remote, usual=0.0, outage=outage // 2).weight[2]
+    fewer = lean_to_second(truth, bad, good, remote, usual=0.0, outage=outage // 2).weight[2]
     assert few < 0.8 * whole
     assert half == pytest.approx(fewer)
 

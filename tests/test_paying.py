@@ -56,6 +56,7 @@ def test_weak_evidence_counts_where_as_much_is_strong():
     ones = np.ones(4)
     assert _needed(np.array([9.0, 1, 1, 1]), ones, 3.0) == 3.0  # most of them are weak
     assert _needed(np.array([9.0, 8, 1, 1]), ones, 3.0) == 0.0
+    assert _needed(np.array([9.0, 8, 1, 1, 1]), np.ones(5), 3.0) == 3.0  # two of five
     assert _needed(ones, ones, 3.0) == 3.0  # none is strong
 
 

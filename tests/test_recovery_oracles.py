@@ -282,6 +282,7 @@ def test_intervals_of_a_meter_stay_between_its_readings():
     found = counting._room(set_back, set_back)
     assert (found.low[1, 0], found.high[1, 0]) == (0.0, np.inf)
     assert found.width[1, 0] == pytest.approx(10 * 0.5)
+    assert counting._not_below_zero(np.array([-3.0, np.nan, 2.0])).tolist() == [0.0, 0.0, 2.0]
 
 
 # Powers
@@ -308,6 +309,8 @@ def test_powers_are_compared_at_readings_hidden_from_both():
     worse = hidden(rows, rows % 3, np.zeros(300), 1.02, half=0.1)
     assert powers._ratio(plain, worse, 0.9) == 1.0  # whatever the intervals
     assert powers._ratio(plain, None, 0.9) == powers._ratio(None, plain, 0.9) == 1.0
+    sure = hidden(rows, rows % 3, np.zeros(300), 0.0, half=0.0)
+    assert powers._ratio(plain, sure, 0.9) == powers._ratio(sure, plain, 0.9) == 1.0
 
 
 def test_powers_are_tried_on_the_middle_of_nodes_that_are_heard():
@@ -346,6 +349,7 @@ def test_at_rest_is_at_a_bound_with_the_others_near():
     want = (X <= 0.05 * wide) & (middle <= 0.25 * wide)[:, None]
     want |= (100 - X <= 0.05 * wide) & (100 - middle <= 0.25 * wide)[:, None]
     np.testing.assert_array_equal(kinds.at_rest(X, light), want)
+    np.testing.assert_array_equal(kinds.at_rest(100 - X, light), want)  # a bound like the other
     assert not kinds.at_rest(X, Quantity(Kind.LINEAR)).any()
     found = np.zeros(X.shape, dtype=bool)
     found[:32, 0] = True
@@ -368,6 +372,13 @@ def test_a_bound_below_zero_was_learnt_and_is_one_if_many_are_ever_there(low, no
     X[:60, :nodes] = low
     found = kinds.at_rest(X, Quantity(Kind.POSITIVE, low=low))
     assert found[:60, :nodes].all() == found.any() == rests
+
+
+def test_the_upper_bound_is_one_whatever_was_learnt_of_the_lower():
+    X = np.random.default_rng(0).uniform(60, 500, (300, 12))
+    X[:60] = 500.0
+    found = kinds.at_rest(X, Quantity(Kind.POSITIVE, low=-900.0, high=500.0))
+    assert found[:60].all()
 
 
 # Windows

@@ -8,7 +8,7 @@ import pytest
 
 from fieldmend.diagnostics import gap_at
 from fieldmend.faults import Context
-from fieldmend.field.company import worth_asking
+from fieldmend.field.joint import worth_asking
 from fieldmend.field.power import Power
 from fieldmend.holdout.drawing import draw
 from fieldmend.metrics import interpolate
@@ -191,6 +191,8 @@ def test_a_level_is_added_in_the_units_of_the_readings():
     assert high.estimate[0, 3] == 12.0
     plain = OnScale(Line(), Scale(low=0.0, high=10.0))
     assert plain(X, around(X, [0, 0, 0, 2.0])).estimate[0, 3] == 10.0
+    wide = OnScale(Line(), Scale(low=0.0, high=99.0))
+    assert wide(X, around(X, [0, 0, 0, 2.0])).estimate[0, 3] == 11.0  # added once
     at, lower, upper = power.hidden(X[:, :3], None, np.arange(3))
     assert (at[0, 0], lower[0, 0]) == (pytest.approx(9.0), pytest.approx(2.9**2))
     assert upper[0, 0] == pytest.approx(3.1**2)
@@ -243,7 +245,7 @@ def test_ends_of_every_second_node_are_hidden_to_see_how_wide_they_have_to_be():
     assert extrapolating._at_ends(piece(X), setting(X, Asked(half=1e9))) == 1.0
 
 
-def test_a_node_that_was_never_heard_is_as_far_from_the_others_as_they_are():
+def test_a_node_that_was_never_heard_is_as_far_from_the_others_as_they_are(monkeypatch):
     rng = np.random.default_rng(1)
     X = rng.normal(size=(30, 4)) + np.array([0, 1, 2, 9])
     flag = np.ones(X.shape, dtype=np.int8)
@@ -254,6 +256,9 @@ def test_a_node_that_was_never_heard_is_as_far_from_the_others_as_they_are():
         off[:, n] = np.abs(X[:, n] - np.median(np.delete(estimate, n, axis=1), axis=1))
     got = extrapolating._of_nodes(piece(X), setting(X, Line()), estimate, flag)
     assert got == pytest.approx(extrapolating._quantile(off, 0.9))
+    monkeypatch.setattr(extrapolating, "SAMPLED", 41)  # every third slot of 120 readings
+    some = extrapolating._of_nodes(piece(X), setting(X, Line()), estimate, flag)
+    assert some == pytest.approx(extrapolating._quantile(off[::3], 0.9))
 
 
 # Small ones
@@ -334,7 +339,7 @@ def test_readings_of_other_nodes_than_it_was_fitted_to_are_solved_afresh(monkeyp
         more if one is model else replace(one, **more)))  # fmt: skip
     found = solving.Solved(np.empty((0, 0)), method="auto", rank=3, choice="so")
     again = solving.Again(model, heard, (2,), found, lambda *given: ("afresh", given))
-    there = SimpleNamespace(company=others, level=np.array([0.0, 5.0, 0.0, 0.0]))
+    there = SimpleNamespace(others=others, level=np.array([0.0, 5.0, 0.0, 0.0]))
     out = again(X, there)
     np.testing.assert_array_equal(model.asked[0], X[:, heard])
     np.testing.assert_array_equal(model.asked[1], ~np.isnan(X[:, heard]))

@@ -1,5 +1,7 @@
 """Faults of a third or half of a record, in networks whose nodes are not alike."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
@@ -101,12 +103,23 @@ def test_few_nodes_and_short_records_are_not_judged():
     assert outstanding(more, CONTEXT)
 
 
-@pytest.mark.parametrize(("stop", "home"), [(80, False), (240, True)])
-def test_a_stretch_too_short_to_be_home_is_none_though_it_lies_nearer_to_the_others(stop, home):
-    off = np.full(480, 5.0)
-    off[:stop] = 0.0
-    others = np.linspace(-0.5, 0.5, 20)
-    assert levels._is_home(off, slice(0, stop), others) is home
+@pytest.mark.parametrize(("stop", "home"), [(80, False), (160, False), (161, True), (240, True)])
+def test_a_stretch_too_short_to_be_home_is_none_though_it_lies_nearer_to_the_others(
+    stop, home, monkeypatch
+):
+    values = np.tile([0.0, -0.5, 0.5, 0.0, 0.1], (480, 1))
+    values[stop:, 0] = 5.0
+    one = shifts.Shift(0, slice(0, stop), 5.0, -5.0, 0.1)
+    monkeypatch.setattr(levels, "outstanding", lambda *_: [one])
+    field = SimpleNamespace(residual=values)
+    false = levels.shifted(values, field, np.zeros(values.shape, dtype=bool), CONTEXT)
+    assert not false[:, 1:].any()
+    assert false[stop:, 0].all() == home
+    assert false[:stop, 0].all() != home
+
+
+def test_where_nothing_moves_nothing_is_clear():
+    assert not shifts._largest(np.zeros((12, 4)), 3).clear.any()
 
 
 def test_the_clearest_stretch_of_all_is_found():

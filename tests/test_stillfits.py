@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
 import fieldmend as fm
+from fieldmend.field.checking import _error
 from test_fieldmodel import grid_of, network
 
 
@@ -26,6 +29,23 @@ def test_a_model_of_the_days_before_fits(net, model):
     assert 0.8 <= found.held <= 1.0
     assert found.hidden > 100
     assert found.said.startswith("the model still fits: on ")
+
+
+@pytest.mark.parametrize("count", [1, 2, 19, 20, 21, 60])
+def test_the_error_is_the_mean_without_the_largest_twentieth(count):
+    rng = np.random.default_rng(count)
+    scaling = SimpleNamespace(scale=np.array([2.0, 5.0, 1.0]))
+    part = SimpleNamespace(nodes=3, view=SimpleNamespace(order=[1, 2, 0], scaling=scaling))
+    X, estimate = rng.normal(size=(2, 30, 3))
+    hidden = np.zeros(90, dtype=bool)
+    hidden[rng.permutation(90)[:count]] = True
+    hidden = hidden.reshape(30, 3)
+    scales = {1: 2.0, 2: 5.0, 0: 1.0}  # of the node that each stands for
+    off = [abs(X[t, n] - estimate[t, n]) / scales[n] for t, n in np.argwhere(hidden)]
+    while len(off) > 1 and len(off) > 0.95 * count:
+        off.remove(max(off))
+    assert _error(part, estimate, X, hidden) == pytest.approx(np.mean(off))
+    assert np.isnan(_error(part, estimate, X, np.zeros_like(hidden)))
 
 
 def test_another_field_does_not(net, model):

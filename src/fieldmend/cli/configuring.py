@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+from contextlib import closing
 from typing import Any
 
 import typer
@@ -32,11 +33,8 @@ def _found(given: dict[str, Any]) -> dict[str, tuple[Any, str]]:
 
     names = inspect.signature(source).parameters
     what = source(**{name: given[name] for name in names})
-    records = what.read()
-    try:
+    with closing(what.read()) as records:
         grid = what.grid(records)
-    finally:
-        records.close()
     if what.slot is not None:
         return {}
     length = slot_length(grid.slot).replace(" ", "")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -59,11 +60,8 @@ def run(
     options = comparison.options()
     files = _files(source, out, force=force)
     with progress(voice.bars) as bars:
-        records = read(source, bars)
-        try:
+        with closing(read(source, bars)) as records:
             grid = source.grid(records)
-        finally:
-            records.close()
         step = bars.recovering(0)
         found = evaluate(grid, kinds=source.kinds, progress=step, **options)
     _write(found, files)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import closing
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -31,11 +32,8 @@ REJECTS = 10
 def run(source: Source, voice: Voice) -> None:
     """Read, measure, tell."""
     with progress(voice.bars) as bars:
-        records = read(source, bars)
-        try:
+        with closing(read(source, bars)) as records:
             grid = source.grid(records)
-        finally:
-            records.close()
     voice.tell(overview(grid, source.kinds), partial(_story, source.arguments))
 
 

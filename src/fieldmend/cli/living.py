@@ -7,7 +7,7 @@ import logging
 import signal
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -256,11 +256,8 @@ def _beginning(like: Path | None, model: Path | None, slot: str, level: float) -
     from fieldmend.records import read
     from fieldmend.recovery import recover
 
-    records = read(str(like))
-    try:
+    with closing(read(str(like))) as records:
         grid = records.grid(slot)
-    finally:
-        records.close()
     fitted = recover(grid, holdout=False, level=level).model
     mine = {name: X for name, X in grid.values.items() if name in fitted.conditions}
     return {

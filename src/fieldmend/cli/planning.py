@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
@@ -217,7 +218,8 @@ def _run(
     if out is not None:
         _check_folder(out, source, force=force)
     with progress(voice.bars) as bars:
-        grid = _grid(read(source, bars), source)
+        with closing(read(source, bars)) as records:
+            grid = source.grid(records)
         later = None if wish.verify is None else _later(source, wish.verify)
         found = find(grid, progress=bars.recovering(0), **options)
         if later is not None and found.schedule is not None:
@@ -227,18 +229,13 @@ def _run(
     voice.tell(summary, lambda _: story(found, summary))
 
 
-def _grid(records: Any, source: Source) -> Any:
-    try:
-        return source.grid(records)
-    finally:
-        records.close()
-
-
 def _later(source: Source, file: Path) -> Any:
     """The later record, read as the first was, but for the time that it is of."""
     from fieldmend.records import read
 
-    return _grid(read(str(file), **{**source.reading, "start": None, "end": None}), source)
+    reading = {**source.reading, "start": None, "end": None}
+    with closing(read(str(file), **reading)) as records:
+        return source.grid(records)
 
 
 def _check_folder(out: Path, source: Source, *, force: bool) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass, replace
 from functools import partial
 from math import exp, log
@@ -264,11 +265,8 @@ def _check(hide: Sequence[str], rates: Sequence[float], runs: int) -> None:
 
 
 def _grid(source: Any, slot: str | float | None, reading: dict[str, Any]) -> Grid:
-    records = read(source, **reading)
-    try:
+    with closing(read(source, **reading)) as records:
         return records.grid(slot)
-    finally:
-        records.close()
 
 
 def _parts(

@@ -7,7 +7,6 @@ file, fsync, rename; checks before any work), `naming` (the files of ``--out DIR
 
 from fieldmend.export.comma import write_csv
 from fieldmend.export.listing import write_anomalies, write_rejects
-from fieldmend.export.naming import default_outputs
 from fieldmend.export.netcdf import write_netcdf
 from fieldmend.export.parquet import write_parquet
 from fieldmend.export.parts import MANIFEST, write_parts
@@ -17,7 +16,6 @@ __all__ = [
     "MANIFEST",
     "OutputError",
     "check_outputs",
-    "default_outputs",
     "whole",
     "write_anomalies",
     "write_csv",

@@ -2,33 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import re
-from pathlib import Path
 
 LONGEST = 80  # characters of a name that come from the input
 RESERVED = re.compile(r"(?i)(con|prn|aux|nul|com\d|lpt\d)(\..*)?")  # devices on Windows
 SUFFIXES = re.compile(
     r"(?i)(\.(gz|zst|csv|tsv|txt|dat|json|ndjson|jsonl|parquet|pq|nc|nc4|sqlite3?|db))+$"
 )
-OUTPUTS = {
-    "recovered": "recovered.parquet",
-    "anomalies": "anomalies.parquet",
-    "rejects": "rejects.csv",
-    "report": "report.html",
-}
-
-
-def default_outputs(folder: str | os.PathLike[str], source: str) -> dict[str, Path]:
-    """What → path in `folder`, for an input's name.
-
-    Examples
-    --------
-    >>> default_outputs("out", "data/readings.csv.gz")["recovered"].as_posix()
-    'out/readings.recovered.parquet'
-    """
-    name = safe_name(source)
-    return {what: Path(folder) / f"{name}.{end}" for what, end in OUTPUTS.items()}
 
 
 def safe_name(source: str) -> str:

@@ -16,7 +16,7 @@ import numpy as np
 from fieldmend.faults.events import DAY
 from fieldmend.faults.labels import Context
 from fieldmend.faults.neighbours import correlations
-from fieldmend.faults.shifts import FEWEST_BLOCKS, FEWEST_DAYS, FEWEST_NODES, height
+from fieldmend.faults.shifts import FEWEST_BLOCKS, FEWEST_DAYS, FEWEST_NODES, began_at_home, height
 from fieldmend.faults.stretches import (
     MAD,
     Array,
@@ -152,17 +152,8 @@ class _Seen:
         self.apart = values - slot_medians(values)[:, None]
 
     def at_home(self, node: int, inside: Array) -> bool:
-        """Whether a record's first stretch is where the node belongs, not what comes after.
-
-        The part that lies nearer to the other nodes' levels; where that says little, the earlier
-        one: sensors come sound and fail later.
-        """
-        own, after = self.apart[:, node], int(inside[-1]) + 1
-        middle, *sides = np.nanquantile(node_medians(self.apart), (0.5, 0.25, 0.75))
-        first, last = (
-            abs(np.median(part[~np.isnan(part)]) - middle) for part in (own[:after], own[after:])
-        )
-        return bool(first < last or first - last <= sides[1] - sides[0])
+        """Whether a record's first stretch is where the node belongs, not what comes after."""
+        return began_at_home(self.apart[:, node], int(inside[-1]) + 1, node_medians(self.apart))
 
     def asked(self, node: int, rows: Array | slice) -> Array:
         """1, what most others do, what its likest do: slots × 3."""

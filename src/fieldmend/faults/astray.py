@@ -52,9 +52,7 @@ def absurd(values: Array, left_out: Mask) -> Mask:
     of the distance has to be the node's own: what all nodes do is none.
     """
     size, own = _sizes(values, left_out)
-    pool = size[~np.isnan(size) & ~left_out]
-    if pool.size == 0:
-        return np.zeros(values.shape, dtype=np.bool_)
+    pool = size[~np.isnan(size) & ~left_out]  # of none, nothing is too far
     return np.asarray((size > rare(pool, 4.0)) & (own >= 0.5 * size), dtype=np.bool_)
 
 

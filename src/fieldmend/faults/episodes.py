@@ -124,6 +124,7 @@ def classify(
     allowed = reach(read, flagged, seen)
     packets = Packets(context)
     moved = np.zeros_like(observed) if since is None else since & observed
+    unit = 2.0**power
     found = [
         _episode(
             _by_model(stretch, moved, fitted),
@@ -131,14 +132,16 @@ def classify(
             packets,
             context,
             allowed=allowed,
-            unit=2.0**power,
+            unit=unit,
         )
         for stretch in _all(read, residual / spread, flagged, lasting, seen)
     ]
     found.sort(key=lambda episode: (episode.node, episode.start))
     day = round(DAY / context.slot) if context.slot > 0 else LASTING_GAP
     moves = common_moves(values, flagged, max(day, 1))
-    common = [_event(move, context, 2.0**power) for move in moves]
+    common = [
+        _event(move, move.nodes, context, explain_event(move, context, unit)) for move in moves
+    ]
     if event is None or not event.any():
         return (*found, *common)
     # What is within a node's usual spread, or below its resolution, is nothing to tell.
@@ -148,7 +151,10 @@ def classify(
         for one in gathered(event & observed & ~flagged, residual / spread, residual)
         if abs(one.size) > least[one.node]
     ]
-    return (*found, *common, *(_local(one, context, 2.0**power) for one in local))
+    seen_too = (
+        _event(one, one.readings, context, explain_local(one, context, unit)) for one in local
+    )
+    return (*found, *common, *seen_too)
 
 
 def kinds(episodes: Sequence[Episode], shape: tuple[int, int]) -> tuple[Array, tuple[str, ...]]:
@@ -357,31 +363,17 @@ def _impossible(readings: Array, context: Context) -> bool:
     return bool(((readings < low) | (readings > high)).mean() > 0.5)
 
 
-def _event(move: Move, context: Context, unit: float) -> Episode:
+def _event(one: Move | Local, evidence: int, context: Context, explanation: str) -> Episode:
     return Episode(
-        node=move.node,
+        node=one.node,
         condition=context.condition,
-        start=move.start,
-        stop=move.stop,
+        start=one.start,
+        stop=one.stop,
         kind=Kind.EVENT,
         readings=0,
-        severity=move.strength,
-        confidence=confidence(move.strength, move.nodes),
-        explanation=explain_event(move, context, unit),
-    )
-
-
-def _local(event: Local, context: Context, unit: float) -> Episode:
-    return Episode(
-        node=event.node,
-        condition=context.condition,
-        start=event.start,
-        stop=event.stop,
-        kind=Kind.EVENT,
-        readings=0,
-        severity=event.strength,
-        confidence=confidence(event.strength, event.readings),
-        explanation=explain_local(event, context, unit),
+        severity=one.strength,
+        confidence=confidence(one.strength, evidence),
+        explanation=explanation,
     )
 
 

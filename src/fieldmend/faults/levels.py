@@ -6,7 +6,7 @@ import numpy as np
 
 from fieldmend.faults.implied import Implied
 from fieldmend.faults.labels import Context
-from fieldmend.faults.shifts import AT_HOME, Blocks, outstanding
+from fieldmend.faults.shifts import AT_HOME, Blocks, began_at_home, outstanding
 from fieldmend.faults.stretches import Array, Mask, joined, node_medians, rolling, slot_medians
 
 
@@ -38,24 +38,11 @@ def shifted(values: Array, field: Implied, left_out: Mask, context: Context) -> 
     levels = node_medians(off)
     for shift in shifts:
         n, home, size = shift.node, shift.home, shift.size
-        if shift.inside.start == 0 and _is_home(off[:, n], shift.inside, levels):
+        long = shift.inside.stop > AT_HOME * len(off)
+        if shift.inside.start == 0 and long and began_at_home(off[:, n], shift.inside.stop, levels):
             home, size = home + size, -size  # it began where it belongs, and left for good
         out[:, n] = away(residual[:, n] - home, size, shift.spread)
     return out & ~np.isnan(values)
-
-
-def _is_home(off: Array, inside: slice, levels: Array) -> bool:
-    """Whether a record's first stretch is where the node belongs, not what comes after.
-
-    It has to be long enough for that. Then the part that lies nearer to the other nodes' levels;
-    where that says little, the earlier one: sensors come sound and fail later.
-    """
-    if inside.stop <= AT_HOME * off.size:
-        return False
-    before, after = np.nanmedian(off[inside]), np.nanmedian(off[inside.stop :])
-    low, middle, high = np.nanquantile(levels, (0.25, 0.5, 0.75))
-    nearer = abs(after - middle) - abs(before - middle)
-    return bool(nearer > 0 or abs(nearer) <= high - low)
 
 
 def away(departure: Array, size: float, unrest: float) -> Mask:

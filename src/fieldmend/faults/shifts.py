@@ -152,6 +152,38 @@ def _largest(told: Array, shortest: int) -> _Largest:
     return _Largest(first, stop, home, size, spread, clear)
 
 
+def began_at_home(off: Array, stop: int, levels: Array) -> bool:
+    """Whether a node belongs where its record begins, up to a slot, not where it went from there.
+
+    Parameters
+    ----------
+    off
+        The node's distance from the others, slot by slot.
+    stop
+        One past the last slot of the beginning.
+    levels
+        Of each node, the level that it has by such distances.
+
+    Returns
+    -------
+    bool
+        Whether the beginning lies nearer to the other nodes' levels. Where that says little, True:
+        sensors come sound and fail later.
+
+    Examples
+    --------
+    >>> off = np.array([0.0, 0.1, 0.0, 8.0, 8.1, 8.0])
+    >>> began_at_home(off, 3, np.array([-0.2, 0.0, 0.2]))
+    True
+    >>> began_at_home(off[::-1], 3, np.array([-0.2, 0.0, 0.2]))
+    False
+    """
+    before, after = np.nanmedian(off[:stop]), np.nanmedian(off[stop:])
+    low, middle, high = np.nanquantile(levels, (0.25, 0.5, 0.75))
+    farther = abs(before - middle) - abs(after - middle)
+    return bool(farther <= high - low)
+
+
 def height(*measures: Array) -> Array:
     """How high nodes stand, in the mean of all measures: 1 where the highest of so many might."""
     if any((sizes > 0).sum() < FEWEST_NODES for sizes in measures):

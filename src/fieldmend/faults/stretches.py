@@ -16,6 +16,7 @@ Mask = NDArray[np.bool_]
 # A normal distribution's standard deviation in units of its median absolute value.
 MAD = 1.4826
 LONG = 4000  # numbers that take longer to sort than to part in the middle
+LARGEST = 1023  # power of two that is a float
 FEW = 100  # numbers that are sorted before `numpy.median` has begun
 
 
@@ -81,7 +82,7 @@ def bounded(X: Any) -> tuple[Array, float]:
     size = np.abs(given[np.isfinite(given) & (given != 0)])
     # Not the mean of two: of 1e308 and 1e308 there is none.
     typical = np.quantile(size, 0.5, method="higher") if size.size else 1.0
-    power = int(np.frexp(typical)[1]) if size.size else 0
+    power = min(int(np.frexp(typical)[1]), LARGEST) if size.size else 0
     with np.errstate(over="ignore"):  # beside 5e-324, anything is beyond the cut
         values = np.ldexp(given, -power)
     return np.clip(values, -1e60, 1e60, out=values), float(power)

@@ -15,12 +15,12 @@ import numpy as np
 from fieldmend.core.loop import Iteration, Tell, silent, teller
 from fieldmend.core.prox import Array, Mask
 from fieldmend.field.choosing import choose_course
-from fieldmend.field.company import Companions, worth_asking
 from fieldmend.field.cycles import Course, periods
 from fieldmend.field.fitted import Applied, FittedField, FittedOn, Known, digest
 from fieldmend.field.fitting import Fit, fit, silences
 from fieldmend.field.holdout import Holdout
 from fieldmend.field.honest import Honest, Together
+from fieldmend.field.joint import Companions, worth_asking
 from fieldmend.field.jumps import Index
 from fieldmend.field.model import Data, Field, follow, loading_sums, with_loadings
 from fieldmend.field.outages import closed_slots, usual_company

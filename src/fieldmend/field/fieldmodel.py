@@ -190,7 +190,7 @@ class FieldModel(Parts):
 
         Returns
         -------
-        State, or a dict of them by condition
+        FilterState, or a dict of them by condition
             To be handed to `step`.
 
         Examples

@@ -15,9 +15,9 @@ from fieldmend.core.line import lines
 from fieldmend.core.loop import Tell, silent
 from fieldmend.core.problem import LowRank, Scaling
 from fieldmend.core.prox import Array, Mask
-from fieldmend.field.company import Companions
 from fieldmend.field.holdout import Calibration, distances, remoteness
 from fieldmend.field.honest import Bounds, Honest, Said, Together
+from fieldmend.field.joint import Companions
 from fieldmend.field.model import Data, Field, estimate, follow
 from fieldmend.field.outages import silent_slots
 from fieldmend.field.record import Record, View
@@ -211,7 +211,7 @@ class FittedField:
         said = Said(model, now.common(), line, second, remote, silent, routine)
         mean, sd = honest.mix(said), np.sqrt(variance)
         half = sd * honest.factor(remote, silent, mean)
-        if self.joint is None or self.together is None or clean.company is None:
+        if self.joint is None or self.together is None or clean.others is None:
             return mean, half
         joint = _untold(self.joint.estimate(model, clean), clean)
         return self.together.mix(mean, half, joint, sd, remote)

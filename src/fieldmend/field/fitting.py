@@ -94,7 +94,7 @@ def fit(
     periods = tuple(long_enough(lengths, clean.slots))
     second = second_look(mean, clean, periods=periods)
     joint = None
-    if clean.company is not None:
+    if clean.others is not None:
         joint = second_look(mean, clean, joint=True, periods=periods)
     usual = None
     if course is None:

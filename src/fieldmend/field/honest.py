@@ -9,7 +9,7 @@ import numpy as np
 
 from fieldmend.core.prox import Array, Mask
 from fieldmend.field.holdout import Calibration, calibrated
-from fieldmend.field.lean import Lean, choose_lean, stack
+from fieldmend.field.lean import Lean, choose_lean, lean_to_second
 from fieldmend.field.trials import Trial
 
 _OUTAGES, _FEW = 4, 60  # silences of the network, and readings hidden there, to learn from
@@ -61,7 +61,7 @@ class Honest:
     def _alone(cls, trial: Trial, level: float, usual: float, routine: float) -> Honest:
         """Of hidden readings without company: one outage is one witness."""
         truth, remote, outage = trial.truth, trial.remote, trial.outage
-        told = partial(stack, outage=outage, fresh=_fresh(trial))
+        told = partial(lean_to_second, outage=outage, fresh=_fresh(trial))
         to_common = choose_lean(truth, trial.model, trial.common, remote, outage)
         model = to_common.mix(trial.model, trial.common, remote)
         to_second = told(truth, model, trial.second, remote, usual=usual)
@@ -82,7 +82,7 @@ class Honest:
         truth, remote, run = trial.truth, trial.remote, trial.run
         to_common = choose_lean(truth, trial.model, trial.common, remote, run)
         model = to_common.mix(trial.model, trial.common, remote)
-        to_second = stack(truth, model, trial.second, remote, usual=usual)
+        to_second = lean_to_second(truth, model, trial.second, remote, usual=usual)
         mean = to_second.mix(model, trial.second, remote)
         to_line = choose_lean(truth, mean, trial.line, remote, run)
         mean = to_line.mix(mean, trial.line, remote)
@@ -150,7 +150,7 @@ class Together:
         there = np.isfinite(trial.joint)
         alone, joint, truth = honest.of(trial)[there], trial.joint[there], trial.truth[there]
         remote = trial.remote[there]
-        lean = stack(truth, alone, joint, remote, usual=0.0)
+        lean = lean_to_second(truth, alone, joint, remote, usual=0.0)
         mean = lean.mix(alone, joint, remote)
         off = np.abs(truth - mean)
         if off.mean() > better * np.abs(truth - alone).mean():

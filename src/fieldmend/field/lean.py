@@ -52,7 +52,7 @@ def choose_lean(truth: Array, model: Array, simple: Array, remote: Array, run: I
     return Lean(weight)
 
 
-def stack(
+def lean_to_second(
     truth: Array,
     model: Array,
     other: Array,

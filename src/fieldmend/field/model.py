@@ -17,8 +17,8 @@ from scipy.linalg import eigh
 
 from fieldmend.core.prox import Array, Mask
 from fieldmend.field.chains import Chains, NodeModel
-from fieldmend.field.company import Company
 from fieldmend.field.factors import FactorSystem, stationary_gram
+from fieldmend.field.joint import OtherConditions
 from fieldmend.field.jumps import Index
 from fieldmend.field.nodes import fit_nodes
 
@@ -36,7 +36,7 @@ class Data:
     readings: Array
     used: Mask
     slots: Index
-    company: Company | None = None  # other conditions
+    others: OtherConditions | None = None
     taken: Array | None = None  # off the readings, nodes × slots
     closed: Mask | None = None  # slots in which nobody is ever heard
 

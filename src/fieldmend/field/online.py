@@ -21,7 +21,7 @@ _LEAST_GATE, _FEW = 4.5, 200  # nor is a gate decided by fewer readings
 
 
 @dataclass(frozen=True)
-class State:
+class FilterState:
     """Where a filter stands: what is known, and the number of the slot that comes next."""
 
     belief: Belief
@@ -49,14 +49,14 @@ class Now:
     allowed: Array
 
 
-def start(part: FittedField, slot: int | None = None) -> State:
+def start(part: FittedField, slot: int | None = None) -> FilterState:
     """Before any reading: by default the slot after the last one fitted on comes next."""
-    return State(Belief.start(part.field), part.fitted_on.rows if slot is None else slot)
+    return FilterState(Belief.start(part.field), part.fitted_on.rows if slot is None else slot)
 
 
 def step(
-    part: FittedField, state: State, y: Array, observed: Mask, gate: Array | None = None
-) -> tuple[State, Now]:
+    part: FittedField, state: FilterState, y: Array, observed: Mask, gate: Array | None = None
+) -> tuple[FilterState, Now]:
     """One slot: its readings, nodes as in the fit. O(N·r²).
 
     `gate`: one for each node, where more is known of its reading than the filter knows.
@@ -74,14 +74,14 @@ class Ahead:
     dtype: np.dtype
 
 
-def ahead(part: FittedField, state: State, y: Array, observed: Mask) -> Ahead:
+def ahead(part: FittedField, state: FilterState, y: Array, observed: Mask) -> Ahead:
     """The slot that comes next, before its readings are judged."""
     record = Record.of(y[None, :], observed[None, :], part.view, first=state.slot)
     data = record.data(np.zeros(1, np.intp))
     return Ahead(predict(part.field, state.belief), data, state.slot, y.dtype)
 
 
-def judge(part: FittedField, one: Ahead, gate: Array | None = None) -> tuple[State, Now]:
+def judge(part: FittedField, one: Ahead, gate: Array | None = None) -> tuple[FilterState, Now]:
     """The slot with its readings; `gate` as for :func:`step`."""
     view, back = part.view, part.view.back
     live = part.live or _unreplayed(part.level)
@@ -105,7 +105,7 @@ def judge(part: FittedField, one: Ahead, gate: Array | None = None) -> tuple[Sta
         gap=one.belief.since[back],
         allowed=live.calibration.at(one.belief.since)[back],
     )
-    return State(belief, one.slot + 1), now
+    return FilterState(belief, one.slot + 1), now
 
 
 def _advanced(

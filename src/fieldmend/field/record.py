@@ -9,8 +9,8 @@ import numpy as np
 
 from fieldmend.core.problem import Scaling
 from fieldmend.core.prox import Array, Mask
-from fieldmend.field.company import Companions
 from fieldmend.field.cycles import Course, without
+from fieldmend.field.joint import Companions
 from fieldmend.field.jumps import Index
 from fieldmend.field.model import Data
 from fieldmend.field.power import PLAIN, Power
@@ -70,6 +70,6 @@ class Record:
         X = self.view.power.forward(self.X[rows])
         values = self.view.sign * scaled(X, self.observed[rows], self.view.scaling)
         others = self.companions
-        company = None if others is None else others.of(rows, self.view.order)
-        data = Data(values, used, slots + self.first, company)
+        beside = None if others is None else others.of(rows, self.view.order)
+        data = Data(values, used, slots + self.first, beside)
         return data if self.view.course is None else without(data, self.view.course)

@@ -68,11 +68,11 @@ class Second:
         z = (field - self.centre[:, None]) / self.size[:, None]
         near = _lagged(z, data.links)
         again = np.stack([_same_time(z, data.slots, p) for p in self.periods] or [z[:, :0]])
-        company = data.company if self.joint else None
-        if company is None:
+        beside = data.others if self.joint else None
+        if beside is None:
             return _View(near, again, None, None)
-        others = np.stack([_lagged(_standard(one), data.links) for one in company.values])
-        return _View(near, again, others, company.heard)
+        others = np.stack([_lagged(_standard(one), data.links) for one in beside.values])
+        return _View(near, again, others, beside.heard)
 
     def apart(self, field: Array, data: Data, away: Sequence[Mask]) -> list[Array]:
         """Second estimates by slopes learnt from all these readings, and from all but some slots'.

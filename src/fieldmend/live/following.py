@@ -9,7 +9,7 @@ import numpy as np
 
 from fieldmend.core.prox import Mask
 from fieldmend.field.fieldmodel import FieldModel
-from fieldmend.field.online import Ahead, Now, State, ahead, judge, start
+from fieldmend.field.online import Ahead, FilterState, Now, ahead, judge, start
 from fieldmend.flags import Flag
 from fieldmend.grid import Array, Grid
 from fieldmend.live.afresh import LEAST
@@ -79,7 +79,7 @@ class Follower:
     model: FieldModel | None = None
     limits: Limits = field(default_factory=dict)
     name: str = ""
-    states: dict[str, State] = field(default_factory=dict)
+    states: dict[str, FilterState] = field(default_factory=dict)
     stop: int = 0
     told: dict[str, Now] = field(default_factory=dict)
     odd: dict[str, Mask] = field(default_factory=dict)  # as `told`: odd, whoever speaks for it
@@ -196,7 +196,7 @@ class Follower:
             )
         return self._bounds[name]
 
-    def _state(self, name: str, time: int, slot: int) -> State:
+    def _state(self, name: str, time: int, slot: int) -> FilterState:
         assert self.model is not None
         if name not in self.states:
             part = self.model[name]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -154,11 +155,8 @@ def _grid(source: Any, slot: Any, reading: dict[str, Any]) -> Grid:
         return source
     if isinstance(source, Records):
         return source.grid(slot)
-    records = read(source, **reading)
-    try:
+    with closing(read(source, **reading)) as records:
         return records.grid(slot)
-    finally:
-        records.close()
 
 
 def _playable(grid: Grid) -> tuple[Grid, list[str]]:

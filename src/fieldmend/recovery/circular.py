@@ -42,7 +42,7 @@ class OnCircle:
         """The field at every node and slot of a window."""
         both = circle.channels(evidence, self.period, self.zero)
         # Sines and cosines have no use for the level of an angle, nor for columns in other units.
-        bare = replace(around, level=np.zeros(both.shape[1]), company=())
+        bare = replace(around, level=np.zeros(both.shape[1]), others=())
         solved = self.base(both, bare)
         if solved.method == "line":
             return replace(solved, estimate=self._line(evidence), suspect=None)

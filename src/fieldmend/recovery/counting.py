@@ -34,7 +34,7 @@ class OnMeter:
         """What every meter shows in every slot of a window."""
         found = counter.counted(evidence)
         level = around.level
-        solved = self.base(found.amount, replace(around, level=np.zeros_like(level), company=()))
+        solved = self.base(found.amount, replace(around, level=np.zeros_like(level), others=()))
         estimate = counter.shown(found.readings, _not_below_zero(solved.estimate))
         room = _room(found.readings, estimate)
         held = self._held(evidence, around.window)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from contextlib import closing
 from dataclasses import replace
 from os import PathLike
 from pathlib import Path
@@ -225,11 +226,8 @@ def _grid(source: Any, slots: tuple[Any, str], seed: int, reading: dict[str, Any
     if isinstance(source, Records):
         _refuse_options(reading, "Records")
         return _own_columns_aside(source.grid(*slots, seed))
-    records = read(source, **reading)
-    try:
+    with closing(read(source, **reading)) as records:
         return _own_columns_aside(records.grid(*slots, seed))
-    finally:
-        records.close()
 
 
 def _of_array(readings: np.ndarray[Any, Any], slot: Any) -> Grid:

@@ -11,9 +11,9 @@ import numpy as np
 
 from fieldmend import faults
 from fieldmend.decomposition import ConvergenceWarning, Decomposition, decompose
-from fieldmend.field.company import Companions, worth_asking
 from fieldmend.field.fitted import Applied, FittedField, FittedOn, digest
 from fieldmend.field.holdout import Holdout as Hidden
+from fieldmend.field.joint import Companions, worth_asking
 from fieldmend.field.labels import followed_alone
 from fieldmend.field.silent import with_silent
 from fieldmend.grid import Array
@@ -54,7 +54,7 @@ class Solved:
     again: Solver | None = None  # applies it to the same slots with more of their readings
 
 
-Company = Sequence[Array]
+Others = Sequence[Array]
 """Other conditions, each slots × nodes."""
 
 
@@ -63,13 +63,13 @@ class Around:
     """What may be known of a window besides its evidence.
 
     `level` is each node's usual distance from the network's median: a node that is silent in this
-    window, but not in others, is estimated by it. `company` are the other conditions of the window.
+    window, but not in others, is estimated by it. `others` are the other conditions of the window.
     """
 
     window: Window
     known: Witnesses
     level: Array
-    company: Company = ()
+    others: Others = ()
 
 
 class Solver(Protocol):
@@ -100,8 +100,8 @@ class Afresh:
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always", ConvergenceWarning)
             X = evidence if heard.all() else evidence[:, heard]
-            company = [other[:, heard] for other in around.company]
-            out = _decompose(X, self.options, GAP, company)
+            others = [other[:, heard] for other in around.others]
+            out = _decompose(X, self.options, GAP, others)
         found = Solved(
             np.empty((0, 0)),
             method=out.method,
@@ -114,7 +114,7 @@ class Afresh:
         )
         if out.model is not None:
             model = next(iter(out.model.conditions.values()))
-            asked = _asked(X, company, model, self.options)
+            asked = _asked(X, others, model, self.options)
             found = replace(
                 found,
                 fitted=with_silent(model, heard),
@@ -136,7 +136,7 @@ class Again:
 
     fitted: FittedField  # of the nodes that were heard
     heard: Array
-    asked: tuple[int, ...]  # of the company, where it asks them
+    asked: tuple[int, ...]  # of the others, where it asks them
     found: Solved  # what fitting said, without arrays
     base: Afresh
 
@@ -147,7 +147,7 @@ class Again:
             return self.base(evidence, around)
         X = evidence if heard.all() else evidence[:, heard]
         seen = ~np.isnan(X)
-        others = tuple(around.company[k][:, heard] for k in self.asked)
+        others = tuple(around.others[k][:, heard] for k in self.asked)
         companions = Companions(others) if others else None
         out = self.fitted.apply(X, seen, own=True, companions=companions)
         # Should these very readings come again, they are the model's own.
@@ -160,13 +160,13 @@ class Again:
         return self.base.hidden(left, window, columns)
 
 
-def _asked(X: Array, company: Company, model: FittedField, options: Options) -> tuple[int, ...]:
-    """Which conditions of the company a model asks."""
+def _asked(X: Array, others: Others, model: FittedField, options: Options) -> tuple[int, ...]:
+    """Which of the other conditions a model asks."""
     if model.joint is None:
         return ()
-    found = worth_asking(X, ~np.isnan(X), company, ask=bool(options.joint))
+    found = worth_asking(X, ~np.isnan(X), others, ask=bool(options.joint))
     chosen = () if found is None else found.readings
-    return tuple(k for k, one in enumerate(company) if any(one is other for other in chosen))
+    return tuple(k for k, one in enumerate(others) if any(one is other for other in chosen))
 
 
 def _at_every_node(
@@ -279,12 +279,12 @@ def typical_error(solved: Solved) -> float:
     return 1.4826 * float(np.median(errors))
 
 
-def _decompose(X: Array, options: Options, gap: float, company: Company = ()) -> Decomposition:
+def _decompose(X: Array, options: Options, gap: float, others: Others = ()) -> Decomposition:
     extra: dict[str, Any] = {"tol": gap} if options.method in CERTIFIED else {}
     if "level" in METHODS[options.method].options:
         extra |= {"level": options.level, "period": options.period or None}
     if "companions" in METHODS[options.method].options and options.joint is not False:
-        extra |= {"companions": company, "joint": bool(options.joint)}
+        extra |= {"companions": others, "joint": bool(options.joint)}
     if "faults" in METHODS[options.method].options:
         extra |= {"faults": False}  # they were looked for, with all that is known of the nodes
     given = {name: value for name, value in options.solving.items() if name != "period"}

@@ -143,8 +143,7 @@ def recover_window(piece: Piece, setting: Setting) -> WindowResult:
     """
     given = evidence(piece, setting)
     believed = given.believed
-    company = others(piece, setting.options)
-    around = Around(piece.window, setting.known, setting.level, company)
+    around = Around(piece.window, setting.known, setting.level, others(piece, setting.options))
     solved = setting.solver(believed, around)
     seen = ~np.isnan(piece.readings)
     unseen = given.lasting if solved.suspect is None else given.lasting | solved.suspect

@@ -16,13 +16,13 @@ from fieldmend.core.prox import Array, Mask
 from fieldmend.field.jumps import Index
 
 _MOST = 3  # conditions asked: those that go most with the one in question
-_FEWEST = 20  # lost entries whose company was heard
+_FEWEST = 20  # lost entries with another condition heard
 _SHARE = 0.05  # of all lost ones: with fewer it is not worth the time
 _PAIRS = 30  # readings side by side that a correlation needs
 
 
 @dataclass(frozen=True)
-class Company:
+class OtherConditions:
     """Conditions × nodes × slots, without holes; and where any of them was heard."""
 
     values: Array
@@ -35,7 +35,7 @@ class Companions:
 
     readings: tuple[Array, ...]
 
-    def of(self, rows: slice | Index, order: Index) -> Company:
+    def of(self, rows: slice | Index, order: Index) -> OtherConditions:
         """Some slots, nodes in a model's order; a straight line where readings are missing."""
         filled, heard = [], np.zeros(0)
         for one in self.readings:
@@ -46,7 +46,7 @@ class Companions:
             line[silent] = np.nanmedian(line) if not silent.all() else 0.0
             filled.append(line)
             heard = seen if not heard.size else heard | seen
-        return Company(np.stack(filled), np.asarray(heard, dtype=np.bool_))
+        return OtherConditions(np.stack(filled), np.asarray(heard, dtype=np.bool_))
 
 
 def worth_asking(

@@ -7,7 +7,7 @@ import pytest
 
 import fieldmend as fm
 from fieldmend import quantities
-from fieldmend.field.company import Companions, worth_asking
+from fieldmend.field.joint import Companions, worth_asking
 from fieldmend.recovery import conditions
 from fieldmend.recovery.storage import Storage
 from fieldmend.result.options import Options
