@@ -440,6 +440,12 @@ BY_COLUMN = Case(
                 "hourly": {"time": [f"2024-01-01T0{h}:00" for h in range(3)], "t": [20.5, None, 21.5], "rh": [40, 41, 42]}}),
     ("52.5 13.4",), {"t": [20.5, NAN, 21.5], "rh": [40, 41, 42]}, "2024-01-01T00:00",
 )  # fmt: skip
+THINGSBOARD = Case(
+    "ThingsBoard", "room7.json",
+    json.dumps({"t": [{"ts": 1704067200000, "value": "20.5"}, {"ts": 1704067800000, "value": "21.5"}],
+                "rh": [{"ts": 1704067800000, "value": "41"}], "co2": []}),
+    ("room7",), {"t": [20.5, 21.5], "rh": [NAN, 41]}, "2024-01-01T00:00",
+)  # fmt: skip
 GIOS = Case(
     "stations above", "pm10.csv",
     lines("Kod stanowiska;North-PM10;South-PM10", "Wskaźnik;PM10;PM10", "Czas;1g;1g", "Jednostka;ug/m3;ug/m3",

@@ -329,6 +329,8 @@ def _limited(found: Quantity, measure: Measure | None, seen: Behaviour) -> Quant
 def _period(found: Quantity, seen: Behaviour) -> float:
     if found.unit == "rad" or (found.unit == "" and seen.high <= 2 * pi + 0.01):
         return 2 * pi
+    if found.unit == "10°":
+        return 36.0
     return 24.0 if found.what == "time of day" else 360.0
 
 

@@ -30,7 +30,11 @@ SPELLINGS: Mapping[str, Mapping[str, str]] = MappingProxyType(
             "km/h": "kmh kph km/h km_h",
             "mph": "mph mi/h",
         },
-        "angle": {"°": "deg degree degrees ° grad degt", "rad": "rad radian radians"},
+        "angle": {
+            "°": "deg degree degrees ° grad degt",
+            "10°": "10sdeg 10s_deg 10deg 10° tens_of_degrees",  # Environment Canada: 0 to 36
+            "rad": "rad radian radians",
+        },
         "share": {
             "%": "% pct percent prozent procent pourcent rh_pct perc %rh %rf %hr",
             "1": "1 fraction frac",
@@ -119,7 +123,8 @@ def at_the_end(words: list[str], families: tuple[str, ...]) -> tuple[str, int]:
     for count in (3, 2, 1):
         if len(words) <= count:
             continue
-        family, unit = FAMILY.get("_".join(words[-count:]), ("", ""))
+        ending = words[-count:]  # hPa was cut at its hump
+        family, unit = FAMILY.get("_".join(ending)) or FAMILY.get("".join(ending), ("", ""))
         if not family:
             continue
         if family in families or (not families and len(words[-1]) > SHORT):

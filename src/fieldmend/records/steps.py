@@ -140,7 +140,7 @@ class Steps:
                 con, len(names), self.on_duplicate or "mean", ledger.where, shape, len(kinds)
             )
         if not (self.on_duplicate or self.wanted.node):
-            refusals.refuse_clashes(ledger, twice, read - set_aside)
+            refusals.refuse_clashes(ledger, twice, read - set_aside, totals.get("header", 0))
         self._say(twice, set_aside - totals.get("outside", 0), read)
         _used(con, twice)
         stated = {n: p for plan in plans for n, p in plan.stage.places.items()}

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from fieldmend.errors import InputError
 from fieldmend.records.sources import heads
-from fieldmend.records.sources.cutting import BLANKS, NUMBER, STAMP, split
+from fieldmend.records.sources.cutting import BLANKS, COMMA_NUMBER, NUMBER, STAMP, split
 from fieldmend.records.vocabulary import NODE, TIME
 from fieldmend.text import counted
 
@@ -20,8 +20,6 @@ LOOKED_AT = 200  # lines that decide
 TITLES = 60  # lines that may stand above the header
 OWN = frozenset([*NODE, *TIME])  # names that stand in a header and nowhere else
 FITTING = 0.5  # share of lines that have as many cells as the header
-
-COMMA_NUMBER = re.compile(r"[+-]?\d*,\d+([eE][+-]?\d+)?")
 
 
 @dataclass(frozen=True)
@@ -66,6 +64,7 @@ def decide(lines: Sequence[str], *, known: frozenset[str], file: str) -> Dialect
     if re.fullmatch(r"\ufeff?sep=.", body[0][1].strip("\r\n")):  # Excel's word to itself
         body = body[1:] or body
     start, delimiter = _start(body, known)
+    start = heads.lowered(body, start, delimiter)
     first, head = body[start]
     rows = [split(line, delimiter) for _, line in body[start + 1 :]]
     header = _with_index(tuple(cell.strip().lstrip("﻿") for cell in split(head, delimiter)), rows)

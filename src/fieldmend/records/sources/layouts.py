@@ -34,6 +34,7 @@ def recognise(text: Text, work: Path) -> Layout | None:
         layout = rule(text, body, work)
         if layout is not None:
             return layout
+    logs.refuse_metar(text, body)
     return None
 
 

@@ -21,6 +21,7 @@ MESSAGE = re.compile(
     r"|\d{10,13}(?:\.\d+)?)[\s,;|]+(?P<topic>[^\s,;|]*[^\s,;|/]/[^\s,;|/]+)[\s,;|]+(?P<payload>\S.*)"
 )
 NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
+METAR = re.compile(r"((METAR|SPECI)\s+)?(COR\s+)?[A-Z][A-Z\d]{3}\s+\d{6}Z\s.*")
 LONG = ("node", "time", "variable", "value")
 LOOKED_AT = 20  # lines that show what the others are
 
@@ -55,6 +56,19 @@ def _series(text: Text) -> Iterator[tuple[int, Sequence[object]]]:
         labels = [value for key, value in LABEL.findall(found["labels"] or "") if key != "job"]
         node = "/".join(labels) or found["name"]
         yield number, [node, found["time"], found["name"], found["value"]]
+
+
+def refuse_metar(text: Text, body: Sequence[str]) -> None:
+    """Airports' reports as they are sent: their stamps have neither a month nor a year."""
+    lines = body[:LOOKED_AT]
+    if sum(bool(METAR.fullmatch(line.strip())) for line in lines) * 2 > len(lines):
+        raise InputError(
+            "METAR reports as they are sent: their times have a day and an hour, but neither a "
+            "month nor a year",
+            file=text.name,
+            hint="Take the same reports as a table with whole times: the CSV of IEM ASOS "
+            "(station,valid,tmpf,…) is read",
+        )
 
 
 def mqtt(text: Text, body: Sequence[str], work: Path) -> Layout | None:
