@@ -185,3 +185,24 @@ def test_units_at_the_end_of_names_and_tens_of_degrees():
     assert identify("VENTO, DIREÇÃO HORARIA (gr)", "", 10 * X).period == 360.0
     assert identify("VENTO, VELOCIDADE HORARIA", "m/s", X).what == "wind speed"
     assert identify("UMIDADE RELATIVA DO AR", "", X).what == "humidity"
+
+
+def test_tenths_of_degrees_are_no_degrees(tmp_path):
+    """187 is 18.7 °C where the unit says so, and nothing that no thermometer can read."""
+    X = np.tile(np.linspace(100.0, 187.0, 96)[:, None], (1, 4)) + np.array([0.0, -9, -20, -50])
+    assert identify("air_temperature", "0.1 °C", X).possible == (-900.0, 600.0)
+    assert identify("air_temperature", "", X).possible[1] < 187
+    assert identify("wind_speed", "tenths of m/s", X).unit == "0.1 m/s"
+
+
+def test_units_that_comments_tell(tmp_path):
+    """As KNMI writes them, the names in the last comment."""
+    text = (
+        "# BRON: KNMI\n# T         : Temperatuur (in 0.1 graden Celsius) op 1.50 m hoogte\n"
+        "# U         : Relatieve vochtigheid (in procenten)\n#\n# STN,YYYYMMDD,   HH,    T,    U\n#\n"
+        + rows(lambda i, t: "\n".join(f"  {k},{t:%Y%m%d},{t.hour + 1:5d},{i + k:5d},{90:5d}" for k in (209, 260)))
+    )  # fmt: skip
+    records = fm.read(written(tmp_path, text, "uurgeg.txt"))
+    assert records.nodes == ("209", "260")
+    assert records.units == {"T": "0.1 graden Celsius", "U": "procenten"}
+    assert identify("T", records.units["T"], np.ones((20, 2))).unit == "0.1 °C"

@@ -23,6 +23,7 @@ CODES = 32  # values of a label
 FEWEST = 12  # values of which a range says something
 DIGIT = 9  # largest code of a category
 RISING = 0.8  # share of the nodes
+NO_LIMITS = (-inf, inf)
 FROM_ZERO = (Kind.POSITIVE, Kind.INTERMITTENT, Kind.ACCUMULATOR)
 
 
@@ -377,7 +378,9 @@ def _possible(
 ) -> tuple[float, float]:
     """What can be true at all."""
     table = {} if measure is None else measure.possible
-    low, high = table.get(found.unit, table.get("", (-inf, inf)))
+    low, high = table.get(found.unit, table.get("", NO_LIMITS))
+    if found.unit.startswith(units.TENTH):
+        low, high = (10 * end for end in table.get(found.unit.removeprefix(units.TENTH), NO_LIMITS))
     if found.kind in FROM_ZERO:
         low = min(_noise_below(seen, usual[0]), 0.0 if low == -inf else low)
     # What a hundredth of the readings exceed is no gross error, whatever the table says.

@@ -12,7 +12,8 @@ import numpy as np
 SPELLINGS: Mapping[str, Mapping[str, str]] = MappingProxyType(
     {
         "temperature": {
-            "°C": "c degc °c celsius deg_c degree_celsius degrees_celsius grad_c grad_celsius",
+            "°C": "c degc °c celsius deg_c degree_c degrees_c degree_celsius degrees_celsius "
+            "grad_c grad_celsius graden_celsius",
             "°F": "f degf °f fahrenheit deg_f",
             "K": "k kelvin degk deg_k",
         },
@@ -31,12 +32,13 @@ SPELLINGS: Mapping[str, Mapping[str, str]] = MappingProxyType(
             "mph": "mph mi/h",
         },
         "angle": {
-            "°": "deg degree degrees ° grad degt",
+            "°": "deg degree degrees ° grad graden degt",
             "10°": "10sdeg 10s_deg 10deg 10° tens_of_degrees",  # Environment Canada: 0 to 36
             "rad": "rad radian radians",
         },
         "share": {
-            "%": "% pct percent prozent procent pourcent rh_pct perc %rh %rf %hr",
+            "%": "% pct percent percents prozent procent procenten pourcent rh_pct perc %rh %rf "
+            "%hr",
             "1": "1 fraction frac",
         },
         "length": {
@@ -85,6 +87,8 @@ FAMILY: Mapping[str, tuple[str, str]] = MappingProxyType(
 # "sensor_c", "model_s" are no metres, degrees or seconds.
 SHORT = 1
 ONCE = re.compile(r"[\s.^*·]+")
+TENTH = "0.1 "  # weather services write 187 for 18.7 °C
+TENTHS = re.compile(r"(?:0[.,]1|1/10|tenths?(?: of)?(?: an?)?)\s*([^\d\s].*)", re.IGNORECASE)
 SIGNS = str.maketrans({"²": "2", "³": "3", "℃": "°C", "℉": "°F", "º": "°"})
 
 
@@ -93,10 +97,13 @@ def spelt(unit: str) -> tuple[str, str]:
 
     Examples
     --------
-    >>> spelt("degC"), spelt("W m^2"), spelt("furlong")
-    (('temperature', '°C'), ('irradiance', 'W/m²'), ('', 'furlong'))
+    >>> spelt("degC"), spelt("W m^2"), spelt("furlong"), spelt("0.1 degC")
+    (('temperature', '°C'), ('irradiance', 'W/m²'), ('', 'furlong'), ('temperature', '0.1 °C'))
     """
     bare = unit.strip().translate(SIGNS)
+    if found := TENTHS.fullmatch(bare):
+        family, whole = spelt(found[1])
+        return family, f"{TENTH}{whole}" if family else bare
     key = bare.casefold()
     for one in (key, ONCE.sub("", key), ONCE.sub("_", key)):
         if one in FAMILY:

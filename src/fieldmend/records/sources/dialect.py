@@ -19,6 +19,7 @@ WORDS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "bar", " ": "blank", 
 LOOKED_AT = 200  # lines that decide
 TITLES = 60  # lines that may stand above the header
 OWN = frozenset([*NODE, *TIME])  # names that stand in a header and nowhere else
+IN_UNITS = re.compile(r"#\s*(\S+)\s*[:=]\s.*?\(in ([^()]*)\)")  # KNMI
 FITTING = 0.5  # share of lines that have as many cells as the header
 
 
@@ -79,7 +80,8 @@ def decide(lines: Sequence[str], *, known: frozenset[str], file: str) -> Dialect
                 "(--columns node,time,temperature)",
             )
         rows = [split(head, delimiter), *rows]
-        return Dialect(delimiter, commented, first, decimal_mark(rows, delimiter))
+        told = _told(lines[:first], commented)
+        return Dialect(delimiter, commented, first, decimal_mark(rows, delimiter), units=told)
     found = heads.stacked(body, start, delimiter)
     return Dialect(
         delimiter,
@@ -146,6 +148,12 @@ def _commented(
     cells = [cell.strip() for cell in split(above[-1].lstrip("# "), delimiter)] if above else []
     sound = len(cells) == width and all(cells) and not any(map(NUMBER.fullmatch, cells))
     return tuple(cells) if sound else None
+
+
+def _told(above: Sequence[str], names: Sequence[str]) -> tuple[tuple[str, str], ...]:
+    """The units that comments tell of the names: "# T : Temperatuur (in 0.1 graden Celsius)"."""
+    found = [IN_UNITS.match(line) for line in above]
+    return tuple((one[1], one[2].strip()) for one in found if one and one[1] in names)
 
 
 def headerless(
