@@ -206,3 +206,24 @@ def test_units_that_comments_tell(tmp_path):
     assert records.nodes == ("209", "260")
     assert records.units == {"T": "0.1 graden Celsius", "U": "procenten"}
     assert identify("T", records.units["T"], np.ones((20, 2))).unit == "0.1 °C"
+
+
+def test_a_date_and_where_its_time_begins(tmp_path):
+    """A meter's stand in groups of thousands, with a decimal comma, from one time to another."""
+    text = "Meter;Datum;Zeit von;Zeit bis;Stand (kWh)\n" + rows(
+        lambda i, t: f"M1;{t:%d.%m.%Y};{t:%H:%M};{t + HOUR:%H:%M};1.2{10 + i},50"
+    )
+    records = fm.read(written(tmp_path, text), node="Meter")
+    assert "decimal comma" in records.origin.dialect
+    grid = records.grid()
+    assert len(grid.times) == 30
+    np.testing.assert_allclose(grid.values["Stand"][:2, 0], [1210.5, 1211.5])
+
+
+def test_directions_in_tens_of_degrees_without_a_unit():
+    X = np.random.default_rng(0).integers(1, 37, (96, 3)).astype(float)
+    found = identify("DIR", "", X)
+    assert (found.unit, found.unit_guessed, found.period) == ("10°", True, 36.0)
+    assert "round at 36 × 10°" in found.in_words()
+    assert identify("DIR", "", X + 0.5).period == 360.0
+    assert identify("DIR", "", np.minimum(X, 20)).period == 360.0

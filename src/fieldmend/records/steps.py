@@ -132,6 +132,8 @@ class Steps:
         refusals.refuse_all(read, set_aside, rejects, totals.get("outside", 0))
         named = {"node": self.wanted.node is not None, "time": self.wanted.time is not None}
         refusals.refuse_most(ledger, read, totals, named)
+        if not (self.query or self.wanted.value):
+            refusals.refuse_numbers(read, totals, rejects)
         labelled, kinds = label(con, shape)
         nodes, conditions = shape.labels(names, labelled, kinds, self.wanted.conditions)
         units = units_of(con, plans, conditions, shape)

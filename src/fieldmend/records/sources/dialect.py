@@ -19,6 +19,7 @@ WORDS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "bar", " ": "blank", 
 LOOKED_AT = 200  # lines that decide
 TITLES = 60  # lines that may stand above the header
 OWN = frozenset([*NODE, *TIME])  # names that stand in a header and nowhere else
+GROUPS_AND_COMMA = re.compile(r"[+-]?\d{1,3}(\.\d{3})+,\d+")  # 1.234,5
 IN_UNITS = re.compile(r"#\s*(\S+)\s*[:=]\s.*?\(in ([^()]*)\)")  # KNMI
 FITTING = 0.5  # share of lines that have as many cells as the header
 
@@ -233,7 +234,8 @@ def decimal_mark(rows: Sequence[Sequence[str]], delimiter: str) -> str:
     if delimiter == ",":
         return "."
     cells = [cell.strip() for row in rows for cell in row]
-    commas = sum(bool(COMMA_NUMBER.fullmatch(cell)) for cell in cells)
+    commas = sum(bool(COMMA_NUMBER.fullmatch(cell) or GROUPS_AND_COMMA.fullmatch(cell))
+                 for cell in cells)  # fmt: skip
     points = sum("." in cell and bool(NUMBER.fullmatch(cell)) for cell in cells)
     return "," if commas > points else "."
 

@@ -128,6 +128,7 @@ LAYOUTS = (
     ("Prometheus text", logs.prometheus),
     ("MQTT messages", logs.mqtt),
     ("InfluxDB line protocol", influx.line_protocol),
+    ("names with values", logs.pairs),
     ("times across", spreadsheets.stamps_across),
     ("hours across", spreadsheets.hours_across),
     ("cells merged", spreadsheets.merged_cells),

@@ -90,10 +90,35 @@ def refuse_all(read: int, set_aside: int, rejects: Sequence[Any], outside: int) 
             f"none of {read:,} rows can be used; {first.reason} ({first.text!r})",
             file=first.file,
             line=first.line,
-            hint=_about_times(first.text)
-            if first.reason.startswith(("time", "clock"))
-            else "Look at that line; roles can be named with node=, time= and value= (--node …)",
+            hint=_about(first),
         )
+
+
+def _about(first: Any) -> str:
+    """What to do about rows such as this one."""
+    if first.reason.startswith(("time", "clock")):
+        return _about_times(first.text)
+    if first.reason.startswith("number") and re.search(r"\d[.,’\']\d", first.text):
+        return _about_numbers(first)
+    return "Look at that line; roles can be named with node=, time= and value= (--node …)"
+
+
+def _about_numbers(first: Any) -> str:
+    """What to do about cells such as this one."""
+    if not re.search(r"\d", first.text):
+        return f"If it stands for no reading, say so with missing= ({_missing(first.text)})"
+    column = _column(first)
+    name = '"' + column.replace('"', '""') + '"'
+    marks = f"SELECT * REPLACE (replace({name}, ',', '') AS {name}) FROM input"
+    return f"Take its marks out with a query: {typed('--query', marks)}"
+
+
+def _missing(word: str) -> str:
+    return typed(f"--missing={word}")
+
+
+def _column(first: Any) -> str:
+    return str(first.reason).removeprefix("number: ").removesuffix(" is no number")
 
 
 def _about_times(text: str) -> str:
@@ -131,6 +156,21 @@ def refuse_most(
             file=plan.stage.name,
             hint=f"Name another column with {role}= (--{role}), or this one if it is meant",
         )
+
+
+def refuse_numbers(read: int, totals: Mapping[str, int], rejects: Sequence[Any]) -> None:
+    """Most rows hold no number where readings were looked for: they are written in another way."""
+    lost = totals.get("number", 0)
+    first = next((one for one in rejects if one.reason.startswith("number")), None)
+    if first is None or lost < CLASHES or lost * 2 <= read:
+        return
+    raise InputError(
+        f"{lost:,} of {read:,} rows have no number that can be read, such as {first.text!r} in "
+        f"{_column(first)}",
+        file=first.file,
+        line=first.line,
+        hint=_about_numbers(first),
+    )
 
 
 def refuse_empty(
