@@ -86,8 +86,8 @@ def stacked(body: Sequence[tuple[int, str]], at: int, delimiter: str) -> Head:
     while over and at - over < ROWS and _is_text(cells[over - 1], len(header)):
         over -= 1
     rows = [row for row in cells[over : below[-1] + 1] if any(row)]
-    names = _joined(rows)
-    if len(rows) == 1 or not _distinct(names):
+    names = _joined(rows) if len(rows) > 1 else ()
+    if not names or not _distinct(names):
         return Head(header)
     by_place = dict(zip(header, names, strict=True))
     found = tuple((by_place[name], unit) for name, unit in found)
