@@ -440,6 +440,27 @@ BY_COLUMN = Case(
                 "hourly": {"time": [f"2024-01-01T0{h}:00" for h in range(3)], "t": [20.5, None, 21.5], "rh": [40, 41, 42]}}),
     ("52.5 13.4",), {"t": [20.5, NAN, 21.5], "rh": [40, 41, 42]}, "2024-01-01T00:00",
 )  # fmt: skip
+THINGSBOARD = Case(
+    "ThingsBoard", "room7.json",
+    json.dumps({"t": [{"ts": 1704067200000, "value": "20.5"}, {"ts": 1704067800000, "value": "21.5"}],
+                "rh": [{"ts": 1704067800000, "value": "41"}], "co2": []}),
+    ("room7",), {"t": [20.5, 21.5], "rh": [NAN, 41]}, "2024-01-01T00:00",
+)  # fmt: skip
+PAIRS = Case(
+    "names with values", "gateway.log",
+    lines(*(f"2024-01-01 00:{m}0:00 INFO uplink dev=lht-{k} temp=2{m}.5 hum=4{m} msg=\"all, well\""
+            for m in range(3) for k in (1, 2)), "2024-01-01 00:30:00 WARN restarted"),
+    ("lht-1", "lht-2"), {"temp": [20.5, 21.5, 22.5], "hum": [40, 41, 42]}, "2024-01-01T00:00", set_aside=1,
+)  # fmt: skip
+LISTS = Case(
+    "lists in JSON", "network.json",
+    json.dumps({"network": "x", "stations": [
+        {"id": f"ST{k}", "latitude": 50 + k, "longitude": 8.5, "observations": [
+            {"time": f"2024-01-01T0{h}:00:00Z", "temperature": 20.5 + h + k, "humidity": 70} for h in range(3)]}
+        for k in range(2)]}),
+    ("ST0", "ST1"), {"temperature": [20.5, 21.5, 22.5]}, "2024-01-01T00:00",
+    places={"ST0": {"lat": 50.0, "lon": 8.5}, "ST1": {"lat": 51.0, "lon": 8.5}},
+)  # fmt: skip
 GIOS = Case(
     "stations above", "pm10.csv",
     lines("Kod stanowiska;North-PM10;South-PM10", "Wskaźnik;PM10;PM10", "Czas;1g;1g", "Jednostka;ug/m3;ug/m3",

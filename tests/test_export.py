@@ -495,7 +495,9 @@ def test_a_full_disk_is_said(rec, tmp_path, monkeypatch, suffix):
             f"fieldmend.export.{module}.copy",
             lambda con, select, _, options: copy(con, select, Path("/dev/full"), options),
         )
-    with pytest.raises(OutputError, match="cannot be written") as caught:
+    with pytest.raises(
+        OutputError, match=r"cannot be written \(no space left on device\)$"
+    ) as caught:
         write(rec, tmp_path / f"out{suffix}")
     assert caught.value.exit_code == 4
     assert os.listdir(tmp_path) == []

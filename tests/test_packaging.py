@@ -18,7 +18,7 @@ ROOT = Path(__file__).parents[1]
 log = logging.getLogger(__name__)
 LARGEST = 400  # MB, all that `pip install fieldmend` brings
 
-WHAT_THE_README_SHOWS = """
+WHAT_FRAMES_AND_NOTEBOOKS_SHOW = """
 import fieldmend as fm
 rec = fm.recover("demo.csv", holdout=False)
 frame = rec.filled["temperature"]
@@ -93,10 +93,25 @@ def test_the_demo_runs_in_a_clean_environment(clean):
     assert made.returncode == 0, made.stderr
     assert (clean / "fieldmend-demo/demo.report.html").exists()
     assert json.loads(made.stdout)["fieldmend"] in str(next(clean.glob("*.whl")))
-    # No library of frames is there, and all that README.md and the notebook show works.
-    shown = run(clean / "plain/bin/python", "-c", WHAT_THE_README_SHOWS,
+    # No library of frames is there, and all that the notebook shows works.
+    shown = run(clean / "plain/bin/python", "-c", WHAT_FRAMES_AND_NOTEBOOKS_SHOW,
                 cwd=clean / "fieldmend-demo")  # fmt: skip
     assert shown.returncode == 0, shown.stderr
+
+
+@pytest.mark.long
+def test_all_of_the_readme_works_on_a_plain_install(clean):
+    work = clean / "readme"
+    work.mkdir()
+    python = clean / "plain/bin/python"
+    made = run(python, ROOT / "examples/make_readings.py", work)
+    assert made.returncode == 0, made.stderr
+    blocks = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text("utf-8"), re.DOTALL)
+    (work / "readme.txt").write_text("\n".join(blocks), "utf-8")
+    said = run(python, "-m", "doctest", "-o", "ELLIPSIS", "readme.txt", cwd=work)
+    assert (said.returncode, said.stdout) == (0, "")
+    asked = run(python, "-c", "import fieldmend as fm; fm.LSDecomposition")
+    assert "pip install 'fieldmend[sklearn]'" in asked.stderr.splitlines()[-1]
 
 
 @pytest.mark.long

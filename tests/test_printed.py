@@ -3,6 +3,7 @@
 from rich.console import Console
 
 from fieldmend.cli import printed
+from fieldmend.holdout.scoring import FAR
 
 
 def gap(shortest, longest, hidden, lost, covered=0.9):
@@ -53,6 +54,7 @@ def test_many_conditions_are_cut_and_counted():
 
 def test_what_is_no_truth_is_counted_apart():
     held = {"by_gap": [], "false": 3, "all_mae": 0.25, "all_line_mae": 0.75, "far": 1}
-    said = " ".join(" ".join(told({"t": held})[-2:]).split())
+    said = " ".join(" ".join(told({"t": held})[-3:]).split())
     assert "3 false left out, with them 0.25 (line 0.75)" in said
-    assert "1 suspect far off everything" in said
+    assert "1 suspect far from estimate and line both, so likely false" in said
+    assert f"each error cut to {FAR:g} times what 9 in 10 stay below" in said

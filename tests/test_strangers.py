@@ -4,6 +4,7 @@
 Each is read right, or refused with the option that makes it right; then the option is tried.
 """
 
+import shlex
 from datetime import datetime, timedelta
 
 import numpy as np
@@ -407,9 +408,24 @@ def test_groups_of_thousands(tmp_path):
     records = fm.read(written(tmp_path, text), node="Sensor")
     values = records.grid().values["Flow"]
     assert (values[0, 0], values[20, 0]) == (990.5, 1010.5)
-    doubtful = text.replace('.5"', '"')  # "1,010" may be a decimal comma
-    cell = fm.read(written(tmp_path, doubtful), node="Sensor").origin.cells["Flow"]
-    assert (cell.used, cell.set_aside) == (10, 20)
+    whole = text.replace('.5"', '"')  # "1,010" beside 990 and 999 is no decimal comma
+    values = fm.read(written(tmp_path, whole), node="Sensor").grid().values["Flow"]
+    assert (values[0, 0], values[20, 0]) == (990, 1010)
+
+
+def test_groups_that_may_be_decimals_are_asked_for(tmp_path):
+    """Never a record of the few readings that are below 1,000."""
+    text = "Sensor,Date,Flow\n" + rows(
+        lambda i, t: f'P,{t:%Y-%m-%d %H:%M},"{(1000 + i) if i % 4 else 12.5:,}"'
+    )
+    path = written(tmp_path, text)
+    with pytest.raises(
+        fm.InputError, match=r"22 of 30 rows have no number.*'1,001' in Flow"
+    ) as error:
+        fm.read(path, node="Sensor")
+    query = shlex.split(str(error.value).partition("a query: ")[2])[1]
+    values = fm.read(path, node="Sensor", query=query).grid().values["Flow"]
+    assert (values[0, 0], values[21, 0]) == (12.5, 1021)
 
 
 # What a unit says of a name

@@ -2,6 +2,7 @@
 
 import bz2
 import gzip
+import hashlib
 import io
 import lzma
 import os
@@ -23,6 +24,7 @@ import pytest
 
 import fieldmend as fm
 from fieldmend.records.sources.rehearsal import survived
+from fieldmend.records.steps import Steps
 
 HEAD = "node,time,temperature\n"
 GOOD = HEAD + "".join(f"{n},2024-01-01 0{h}:00,2{h}.5\n" for n in "ab" for h in range(5))
@@ -478,3 +480,57 @@ def test_a_file_that_grows_while_it_is_read(tmp_path):
         stop.set()
         writer.join()
     assert origin.read == origin.used + origin.duplicates + origin.set_aside
+    _is_of_what_was_used(origin, path)
+
+
+def _is_of_what_was_used(origin, path):
+    (read,) = origin.files
+    used = path.read_bytes()[: read.bytes]
+    assert hashlib.sha256(used).hexdigest() == read.sha256
+    assert origin.read == used.count(b"\n") - 1
+
+
+def appended_to(monkeypatch, path, more):
+    """Something is written once the file was looked at, before its rows are loaded."""
+    run = Steps.run
+
+    def late(self, *given):
+        with path.open("ab") as file:
+            file.write(more)
+        return run(self, *given)
+
+    monkeypatch.setattr(Steps, "run", late)
+
+
+def test_a_line_that_is_being_written_is_not_read(tmp_path, monkeypatch):
+    path = tmp_path / "x.csv"
+    path.write_text(GOOD)
+    appended_to(monkeypatch, path, b"b,2024-01-01 05:00,25.5\nb,2024-01-01 06:")
+    origin = fm.read(path).origin
+    assert (origin.read, origin.used) == (11, 11)  # as it was when it was read again
+    assert any("changed while it was read: the lines" in note for note in origin.notes)
+    _is_of_what_was_used(origin, path)
+
+
+def test_other_files_that_change_while_they_are_read_are_said(tmp_path, monkeypatch):
+    path = tmp_path / "x.csv.gz"
+    path.write_bytes(gzip.compress(GOOD.encode()))
+    before = hashlib.sha256(path.read_bytes()).hexdigest()
+    appended_to(monkeypatch, path, gzip.compress(b"b,2024-01-01 05:00,25.5\n"))
+    origin = fm.read(path).origin
+    assert (origin.used, origin.files[0].sha256) == (10, before)
+    assert any("its SHA-256 is of how it was before" in said for said in origin.warnings)
+
+
+# A crowd
+
+
+def test_more_rows_at_one_time_than_can_be_joined(tmp_path, monkeypatch):
+    monkeypatch.setattr("fieldmend.records.table.duplicates.CROWD", 50)
+    path = tmp_path / "x.csv"
+    rows = "".join(f"a,2024-01-01,{i % 9}.5\n" for i in range(51))
+    path.write_text(HEAD + rows)
+    for how in ("mean", "first", "last"):
+        refused(path, "51 rows of node a have one and the same time.*at most 50", on_duplicate=how)
+    path.write_text(HEAD + rows.replace("a", "b", 1))
+    assert fm.read(path, on_duplicate="mean").origin.duplicates == 49

@@ -6,6 +6,13 @@
 nodes span: they can come one at a time, in any order.
 """
 
+from importlib.util import find_spec
+
+if find_spec("sklearn") is None:
+    raise ModuleNotFoundError(
+        "the estimators need scikit-learn: pip install 'fieldmend[sklearn]'", name="sklearn"
+    )
+
 from fieldmend.estimators.field import FieldRecovery
 from fieldmend.estimators.ls import LSDecomposition
 

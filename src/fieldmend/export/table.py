@@ -6,6 +6,8 @@ memory or in files) and writes a row group at a time: no second copy, whatever t
 
 from __future__ import annotations
 
+import errno
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -117,6 +119,8 @@ def connection(path: Path) -> Iterator[duckdb.DuckDBPyConnection]:
     except duckdb.Error as error:
         if isinstance(error, duckdb.IOException | duckdb.OutOfMemoryException):
             said = str(error).partition("\n")[0]
+            full = os.strerror(errno.ENOSPC)  # its sentence has the path once more, and JSON
+            said = full.lower() if full in said else said
             raise OutputError(path, f"cannot be written ({said})", exit_code=ENVIRONMENT) from error
         raise
     finally:

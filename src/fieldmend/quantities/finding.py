@@ -23,6 +23,8 @@ CODES = 32  # values of a label
 FEWEST = 12  # values of which a range says something
 DIGIT = 9  # largest code of a category
 RISING = 0.8  # share of the nodes
+IN_TENS = 24  # of 36 directions that have to be there
+NO_LIMITS = (-inf, inf)
 FROM_ZERO = (Kind.POSITIVE, Kind.INTERMITTENT, Kind.ACCUMULATOR)
 
 
@@ -159,6 +161,8 @@ def _of_family(family: str) -> str:
 def _guessed_unit(families: tuple[str, ...], seen: Behaviour) -> str:
     if seen.distinct < FEWEST:
         return ""  # codes and classes have none
+    if "angle" in families and _in_tens(seen):
+        return "10°"
     found = (units.by_range(f, seen.q01, seen.middle, seen.q99) for f in families)
     return next((unit for unit in found if unit), "")
 
@@ -329,7 +333,15 @@ def _limited(found: Quantity, measure: Measure | None, seen: Behaviour) -> Quant
 def _period(found: Quantity, seen: Behaviour) -> float:
     if found.unit == "rad" or (found.unit == "" and seen.high <= 2 * pi + 0.01):
         return 2 * pi
+    if found.unit == "10°" or (found.unit == "" and _in_tens(seen)):
+        return 36.0
     return 24.0 if found.what == "time of day" else 360.0
+
+
+def _in_tens(seen: Behaviour) -> bool:
+    """Whether directions are told in tens of degrees: whole numbers up to 36, all over them."""
+    fills = seen.distinct >= IN_TENS and 0 <= seen.low and seen.high in (35, 36)
+    return bool(seen.whole and fills)
 
 
 def _turn(period: float, seen: Behaviour) -> tuple[float, float]:
@@ -375,7 +387,9 @@ def _possible(
 ) -> tuple[float, float]:
     """What can be true at all."""
     table = {} if measure is None else measure.possible
-    low, high = table.get(found.unit, table.get("", (-inf, inf)))
+    low, high = table.get(found.unit, table.get("", NO_LIMITS))
+    if found.unit.startswith(units.TENTH):
+        low, high = (10 * end for end in table.get(found.unit.removeprefix(units.TENTH), NO_LIMITS))
     if found.kind in FROM_ZERO:
         low = min(_noise_below(seen, usual[0]), 0.0 if low == -inf else low)
     # What a hundredth of the readings exceed is no gross error, whatever the table says.

@@ -149,7 +149,7 @@ INSIDE: tuple[tuple[str, str], ...] = (
     (r".(_attributes|_ind)$", "label"),
     (r"(^|_)is_|^(in|out)door$|_(ok|valid|alarm|on|off)$", "label"),
     (r"wind.*(dir|richt|aspect|deg$)|(dir|direcc?ion|richtung).*(wind|vent|viento|vento|gust|boe)|"
-     r"windr(i|$)|vindretning|vane$", "wind direction"),
+     r"windr(i|$)|vindretning|vane$|(^|_)(vent|viento|vento)_(.*_)?dire[cz]", "wind direction"),
     (r"(^|_)(dir|direction|richtung|heading|azimut|azimuth|bearing|aspect|course|kompass|compass)"
      r"($|_)", "direction"),
     (r"hour_of_day|time_of_day|tageszeit", "time of day"),
@@ -159,8 +159,9 @@ INSIDE: tuple[tuple[str, str], ...] = (
      r"^(counter|kwh|energy|meter|compteur|pulses|tips)$|(^|_)(counter|kwh)$", "meter"),
     (r"sunshine|sonnenschein|insolation|heliop|sun_?dur", "sunshine"),
     (r"rain|precip|niederschl|pluie|lluvia|pioggia|nedb(o|oe)r|snowfall|regen(?!b)", "rain"),
-    (r"moist.*soil|soil.*(moist|water|vwc)|bodenfeucht|humedad_(del_)?suelo", "soil moisture"),
-    (r"humid|feucht|humed|umidit|vochtig|fukt|(^|_)rh($|_|\d)", "humidity"),
+    (r"moist.*soil|soil.*(moist|water|vwc)|water_content|bodenfeucht|humedad_(del_)?suelo",
+     "soil moisture"),
+    (r"humid|feucht|humed|umidi[td]|umidad|vochtig|fukt|(^|_)rh($|_|\d)", "humidity"),
     (r"cloud|bewoelk|bewolk|nebul|nubos|okta", "cloud cover"),
     (r"wave.*(height|hgt)|wellenh|swell.*height", "wave height"),
     (r"wave.*per|peak_period", "wave period"),
@@ -169,7 +170,8 @@ INSIDE: tuple[tuple[str, str], ...] = (
      r"short_?wave", "radiation"),
     (r"(^|_)(par|ppfd)($|_)|(^|_)light|(^|_)lux($|_)|illumin|helligkeit|(^|_)uv", "light"),
     (r"gust|windsp|wind.*(speed|vel|geschw|force|vitesse)|windgesch|(speed|vitesse|velocid).*"
-     r"(wind|vent)|(^|_)wind$|boe|rafale|anemo", "wind speed"),
+     r"(wind|vent)|(^|_)wind$|boe|rafale|rajada|anemo|(^|_)(viento|vento)_(.*_)?veloc",
+     "wind speed"),
     (r"(^|_)(pm_?\d+|pm2_5|no2|nox|o3|so2|co2?|nh3|h2s|t?voc|ozone|ozon|benzene|ch4|dust|"
      r"staub|soot|radon)($|_)|concentration|konzentration", "concentration"),
     (r"visib|sichtweite", "visibility"),

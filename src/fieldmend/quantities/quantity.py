@@ -81,6 +81,7 @@ class Quantity:
         """Bounds or period in brackets, nothing where there are none."""
         unit = f" {self.unit}" if self.unit and self.unit != "°" else self.unit
         if self.kind is Kind.CIRCULAR:
+            unit = " × 10°" if self.unit == "10°" else unit
             return f" (round at {self.period:g}{unit})"
         if isfinite(self.low) and isfinite(self.high):
             return f" ({self.low:g} to {self.high:g}{unit})"

@@ -12,7 +12,8 @@ import numpy as np
 SPELLINGS: Mapping[str, Mapping[str, str]] = MappingProxyType(
     {
         "temperature": {
-            "°C": "c degc °c celsius deg_c degree_celsius degrees_celsius grad_c grad_celsius",
+            "°C": "c degc °c celsius deg_c degree_c degrees_c degree_celsius degrees_celsius "
+            "grad_c grad_celsius graden_celsius",
             "°F": "f degf °f fahrenheit deg_f",
             "K": "k kelvin degk deg_k",
         },
@@ -30,9 +31,14 @@ SPELLINGS: Mapping[str, Mapping[str, str]] = MappingProxyType(
             "km/h": "kmh kph km/h km_h",
             "mph": "mph mi/h",
         },
-        "angle": {"°": "deg degree degrees ° grad degt", "rad": "rad radian radians"},
+        "angle": {
+            "°": "deg degree degrees ° grad graden degt",
+            "10°": "10sdeg 10s_deg 10deg 10° tens_of_degrees",  # Environment Canada: 0 to 36
+            "rad": "rad radian radians",
+        },
         "share": {
-            "%": "% pct percent prozent procent pourcent rh_pct perc %rh %rf %hr",
+            "%": "% pct percent percents prozent procent procenten pourcent rh_pct perc %rh %rf "
+            "%hr",
             "1": "1 fraction frac",
         },
         "length": {
@@ -81,6 +87,8 @@ FAMILY: Mapping[str, tuple[str, str]] = MappingProxyType(
 # "sensor_c", "model_s" are no metres, degrees or seconds.
 SHORT = 1
 ONCE = re.compile(r"[\s.^*·]+")
+TENTH = "0.1 "  # weather services write 187 for 18.7 °C
+TENTHS = re.compile(r"(?:0[.,]1|1/10|tenths?(?: of)?(?: an?)?)\s*([^\d\s].*)", re.IGNORECASE)
 SIGNS = str.maketrans({"²": "2", "³": "3", "℃": "°C", "℉": "°F", "º": "°"})
 
 
@@ -89,10 +97,13 @@ def spelt(unit: str) -> tuple[str, str]:
 
     Examples
     --------
-    >>> spelt("degC"), spelt("W m^2"), spelt("furlong")
-    (('temperature', '°C'), ('irradiance', 'W/m²'), ('', 'furlong'))
+    >>> spelt("degC"), spelt("W m^2"), spelt("furlong"), spelt("0.1 degC")
+    (('temperature', '°C'), ('irradiance', 'W/m²'), ('', 'furlong'), ('temperature', '0.1 °C'))
     """
     bare = unit.strip().translate(SIGNS)
+    if found := TENTHS.fullmatch(bare):
+        family, whole = spelt(found[1])
+        return family, f"{TENTH}{whole}" if family else bare
     key = bare.casefold()
     for one in (key, ONCE.sub("", key), ONCE.sub("_", key)):
         if one in FAMILY:
@@ -119,7 +130,8 @@ def at_the_end(words: list[str], families: tuple[str, ...]) -> tuple[str, int]:
     for count in (3, 2, 1):
         if len(words) <= count:
             continue
-        family, unit = FAMILY.get("_".join(words[-count:]), ("", ""))
+        ending = words[-count:]  # hPa was cut at its hump
+        family, unit = FAMILY.get("_".join(ending)) or FAMILY.get("".join(ending), ("", ""))
         if not family:
             continue
         if family in families or (not families and len(words[-1]) > SHORT):

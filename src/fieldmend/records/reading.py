@@ -2,6 +2,7 @@
 
 import weakref
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from fieldmend.errors import InputError
@@ -17,6 +18,8 @@ from fieldmend.records.table.roles import Wanted
 from fieldmend.records.table.session import Session, is_small, raise_readable
 from fieldmend.text import shown
 
+GREW = "{} changed while it was read: the lines that it had then are used"
+CHANGED = "{} changed while it was read: its SHA-256 is of how it was before"
 AMBIGUOUS = (None, "earlier", "later", "missing")
 
 
@@ -144,12 +147,22 @@ def read(  # noqa: PLR0913 - the options of the reader, keyword-only
         dates=dates or "",
         edges=(zones.edge(start, zone, "start"), zones.edge(end, zone, "end")),
     )
+    chosen = Chosen(table, query, salvage, columns, encoding)
+    records, changed = _read(source, chosen, job, locations)
+    if changed:
+        again = replace(job, notes=[*map(GREW.format, sorted(map(shown, changed)))], warnings=[])
+        records, _ = _read(source, replace(chosen, growing=changed), again, locations)
+    return records
+
+
+def _read(
+    source: Any, chosen: Chosen, job: Steps, locations: Any
+) -> tuple[Records, frozenset[str]]:
+    """The records, and the files that have to be read again: they changed meanwhile."""
     session = Session.open(small=is_small(source))
     found: list[Stage] = []
     try:
-        found = stages(
-            source, Chosen(table, query, salvage, columns, encoding), session.con, session.work
-        )
+        found = stages(source, chosen, session.con, session.work)
         records = job.run(session, found, locations)
     except BaseException as error:
         session.close()
@@ -159,4 +172,20 @@ def read(  # noqa: PLR0913 - the options of the reader, keyword-only
         for stage in found:
             stage.close()
     weakref.finalize(records, session.close)
-    return records
+    return records, _changed(records, found)
+
+
+def _changed(records: Records, found: list[Stage]) -> frozenset[str]:
+    """Files that changed while they were read and can be read again: lines of text, no stream.
+
+    Of others it is said.
+    """
+    changed = [stage for stage in found if stage.mark is not None and not stage.mark.holds]
+    lines = [stage.name for stage in changed if stage.mark is not None and stage.mark.lines]
+    if lines and all(stage.mark is not None for stage in found):
+        return frozenset(lines)
+    said = tuple(CHANGED.format(shown(stage.name)) for stage in changed)
+    if said:
+        origin = records.origin
+        records.origin = replace(origin, warnings=(*origin.warnings, *said))
+    return frozenset()

@@ -132,6 +132,8 @@ class Steps:
         refusals.refuse_all(read, set_aside, rejects, totals.get("outside", 0))
         named = {"node": self.wanted.node is not None, "time": self.wanted.time is not None}
         refusals.refuse_most(ledger, read, totals, named)
+        if not (self.query or self.wanted.value):
+            refusals.refuse_numbers(read, totals, rejects)
         labelled, kinds = label(con, shape)
         nodes, conditions = shape.labels(names, labelled, kinds, self.wanted.conditions)
         units = units_of(con, plans, conditions, shape)
@@ -140,7 +142,7 @@ class Steps:
                 con, len(names), self.on_duplicate or "mean", ledger.where, shape, len(kinds)
             )
         if not (self.on_duplicate or self.wanted.node):
-            refusals.refuse_clashes(ledger, twice, read - set_aside)
+            refusals.refuse_clashes(ledger, twice, read - set_aside, totals.get("header", 0))
         self._say(twice, set_aside - totals.get("outside", 0), read)
         _used(con, twice)
         stated = {n: p for plan in plans for n, p in plan.stage.places.items()}

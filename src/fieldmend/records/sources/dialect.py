@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from fieldmend.errors import InputError
 from fieldmend.records.sources import heads
-from fieldmend.records.sources.cutting import BLANKS, NUMBER, STAMP, split
+from fieldmend.records.sources.cutting import BLANKS, COMMA_NUMBER, NUMBER, STAMP, split
 from fieldmend.records.vocabulary import NODE, TIME
 from fieldmend.text import counted
 
@@ -19,9 +19,9 @@ WORDS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "bar", " ": "blank", 
 LOOKED_AT = 200  # lines that decide
 TITLES = 60  # lines that may stand above the header
 OWN = frozenset([*NODE, *TIME])  # names that stand in a header and nowhere else
+GROUPS_AND_COMMA = re.compile(r"[+-]?\d{1,3}(\.\d{3})+,\d+")  # 1.234,5
+IN_UNITS = re.compile(r"#\s*(\S+)\s*[:=]\s.*?\(in ([^()]*)\)")  # KNMI
 FITTING = 0.5  # share of lines that have as many cells as the header
-
-COMMA_NUMBER = re.compile(r"[+-]?\d*,\d+([eE][+-]?\d+)?")
 
 
 @dataclass(frozen=True)
@@ -66,6 +66,7 @@ def decide(lines: Sequence[str], *, known: frozenset[str], file: str) -> Dialect
     if re.fullmatch(r"\ufeff?sep=.", body[0][1].strip("\r\n")):  # Excel's word to itself
         body = body[1:] or body
     start, delimiter = _start(body, known)
+    start = heads.lowered(body, start, delimiter)
     first, head = body[start]
     rows = [split(line, delimiter) for _, line in body[start + 1 :]]
     header = _with_index(tuple(cell.strip().lstrip("﻿") for cell in split(head, delimiter)), rows)
@@ -80,7 +81,8 @@ def decide(lines: Sequence[str], *, known: frozenset[str], file: str) -> Dialect
                 "(--columns node,time,temperature)",
             )
         rows = [split(head, delimiter), *rows]
-        return Dialect(delimiter, commented, first, decimal_mark(rows, delimiter))
+        told = _told(lines[:first], commented)
+        return Dialect(delimiter, commented, first, decimal_mark(rows, delimiter), units=told)
     found = heads.stacked(body, start, delimiter)
     return Dialect(
         delimiter,
@@ -147,6 +149,12 @@ def _commented(
     cells = [cell.strip() for cell in split(above[-1].lstrip("# "), delimiter)] if above else []
     sound = len(cells) == width and all(cells) and not any(map(NUMBER.fullmatch, cells))
     return tuple(cells) if sound else None
+
+
+def _told(above: Sequence[str], names: Sequence[str]) -> tuple[tuple[str, str], ...]:
+    """The units that comments tell of the names: "# T : Temperatuur (in 0.1 graden Celsius)"."""
+    found = [IN_UNITS.match(line) for line in above]
+    return tuple((one[1], one[2].strip()) for one in found if one and one[1] in names)
 
 
 def headerless(
@@ -226,7 +234,8 @@ def decimal_mark(rows: Sequence[Sequence[str]], delimiter: str) -> str:
     if delimiter == ",":
         return "."
     cells = [cell.strip() for row in rows for cell in row]
-    commas = sum(bool(COMMA_NUMBER.fullmatch(cell)) for cell in cells)
+    commas = sum(bool(COMMA_NUMBER.fullmatch(cell) or GROUPS_AND_COMMA.fullmatch(cell))
+                 for cell in cells)  # fmt: skip
     points = sum("." in cell and bool(NUMBER.fullmatch(cell)) for cell in cells)
     return "," if commas > points else "."
 

@@ -10,10 +10,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from fieldmend.quantities import units
-from fieldmend.records.sources.cutting import NUMBER, STAMP, split
+from fieldmend.records.sources.cutting import COMMA_NUMBER, NUMBER, STAMP, split
 from fieldmend.records.vocabulary import FLAGS, TIME
 
 ROWS = 4  # that a header may have
+DEEPEST = 60  # lines that may stand above it
 FORMAT = re.compile(r"\d+[sdn]")  # USGS: 15s is a text of 15 letters, 20d a date
 PATTERN = re.compile(r"[ymdhsaj:/. -]{6,}|ts|rn|utc|local", re.IGNORECASE)  # yyyy-mm-dd hh:mm
 
@@ -32,6 +33,30 @@ class Head:
     units: tuple[tuple[str, str], ...] = ()
 
 
+def lowered(body: Sequence[tuple[int, str]], at: int, delimiter: str) -> int:
+    """The line of the header, where lines above it are filled up to its width: "Title;;;;".
+
+    A title has its first cell alone. A line that has no name for a column that most lines fill is
+    the header only if none below it has names for all of those.
+    """
+    cells = [_cells(line, delimiter) for _, line in body]
+    width = len(cells[at])
+    while at + 1 < len(cells) and _is_title(cells[at]) and _is_text(cells[at + 1], width):
+        at += 1
+    records = [row for row in cells[len(cells) // 2 :] if len(row) == width]
+    filled = [i for i in range(width) if 2 * sum(bool(row[i]) for row in records) > len(records)]
+    if not records or all(cells[at][i] for i in filled) or stacked(body, at, delimiter).rows > 1:
+        return at
+    below = range(at + 1, min(len(cells), at + DEEPEST))
+    return next(
+        (i for i in below if _is_text(cells[i], width) and all(cells[i][k] for k in filled)), at
+    )
+
+
+def _is_title(cells: Sequence[str]) -> bool:
+    return len(cells) > 2 and bool(cells[0]) and not any(cells[1:])
+
+
 def stacked(body: Sequence[tuple[int, str]], at: int, delimiter: str) -> Head:
     """The header at a line of a body, with the rows over and under it that belong to it."""
     cells = [_cells(line, delimiter) for _, line in body[: at + 1 + ROWS]]
@@ -44,8 +69,8 @@ def stacked(body: Sequence[tuple[int, str]], at: int, delimiter: str) -> Head:
         names = (index, *_joined([row[1:] for row in rows]))
         if _distinct(names):
             return Head(names, len(rows) + 1, 0, named - at)
-    while below[-1] + 1 < len(cells) and _is_text(cells[below[-1] + 1], len(header)):
-        below.append(below[-1] + 1)
+    while (following := _next_row(cells, below[-1])) and _is_text(cells[following], len(header)):
+        below.append(following)
     last = cells[below[-1]]
     found: tuple[tuple[str, str], ...] = ()
     rows = [header]
@@ -60,13 +85,21 @@ def stacked(body: Sequence[tuple[int, str]], at: int, delimiter: str) -> Head:
     over = at
     while over and at - over < ROWS and _is_text(cells[over - 1], len(header)):
         over -= 1
-    rows = cells[over : below[-1] + 1]
-    names = _joined(rows)
-    if len(rows) == 1 or not _distinct(names):
+    rows = [row for row in cells[over : below[-1] + 1] if any(row)]
+    names = _joined(rows) if len(rows) > 1 else ()
+    if not names or not _distinct(names):
         return Head(header)
     by_place = dict(zip(header, names, strict=True))
     found = tuple((by_place[name], unit) for name, unit in found)
     return Head(names, len(rows), at - over, under or below[-1] - at, found)
+
+
+def _next_row(cells: Sequence[Sequence[str]], at: int) -> int:
+    """The row after one, past a row of empty cells; 0 if there is none."""
+    following = at + 1
+    if following + 1 < len(cells) and not any(cells[following]):
+        following += 1
+    return following if following < len(cells) else 0
 
 
 def _index_row(cells: Sequence[Sequence[str]], at: int) -> int:
@@ -91,7 +124,8 @@ def _is_text(cells: Sequence[str], width: int) -> bool:
     """As wide as the header, and some words in it, but no number and no stamp."""
     there = [cell for cell in cells if cell]
     return len(cells) == width and len(there) > 1 and not any(
-        NUMBER.fullmatch(cell) or STAMP.match(cell) for cell in there
+        NUMBER.fullmatch(cell) or COMMA_NUMBER.fullmatch(cell) or STAMP.match(cell)
+        for cell in there
     )  # fmt: skip
 
 

@@ -34,6 +34,7 @@ def recognise(text: Text, work: Path) -> Layout | None:
         layout = rule(text, body, work)
         if layout is not None:
             return layout
+    logs.refuse_metar(text, body)
     return None
 
 
@@ -127,6 +128,7 @@ LAYOUTS = (
     ("Prometheus text", logs.prometheus),
     ("MQTT messages", logs.mqtt),
     ("InfluxDB line protocol", influx.line_protocol),
+    ("names with values", logs.pairs),
     ("times across", spreadsheets.stamps_across),
     ("hours across", spreadsheets.hours_across),
     ("cells merged", spreadsheets.merged_cells),

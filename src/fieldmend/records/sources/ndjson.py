@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 
 from fieldmend.errors import InputError
 from fieldmend.records.sources import text
-from fieldmend.records.sources.cutting import NUMBER
-from fieldmend.records.sources.dialect import COMMA_NUMBER
+from fieldmend.records.sources.cutting import COMMA_NUMBER, NUMBER
 from fieldmend.records.sources.stage import SAMPLED, Stage, literal
 from fieldmend.records.sources.text import Text
 

@@ -10,6 +10,7 @@ from fieldmend.errors import InputError
 from fieldmend.records.sources import (
     finding,
     formats,
+    growing,
     layouts,
     ndjson,
     platforms,
@@ -55,10 +56,16 @@ def _file(name: str, chosen: Chosen, con: "duckdb.DuckDBPyConnection", work: Pat
     shown_name = "standard input" if name == "-" else name
     path = finding.still(name, work)
     magic = _magic(path, shown_name)
+    if shown_name in chosen.growing:
+        path = growing.copied(path, work)
+    lines = not (text.packing(magic) or formats.is_binary(magic) or name.endswith(".json"))
+    mark = growing.Mark.of(path, lines=lines) if path.parent != work else None
     inside = finding.members(path, shown_name, magic, work)
-    if inside is None:
-        return [_one(path, shown_name, magic, chosen, con, work)]
-    return [_one(at, member, _magic(at, member), chosen, con, work) for member, at in inside]
+    if inside is not None:
+        return [_one(at, member, _magic(at, member), chosen, con, work) for member, at in inside]
+    stage = _one(path, shown_name, magic, chosen, con, work)
+    stage.mark = mark
+    return [stage]
 
 
 def _one(  # noqa: PLR0917 - one call, what it needs
@@ -70,11 +77,11 @@ def _one(  # noqa: PLR0917 - one call, what it needs
     work: Path,
 ) -> Stage:
     notes = _stated(path, name, magic)
-    sha = text.fingerprint(path)
+    sha, size = text.fingerprint(path)
     stage = formats.read(formats.File(path, name, magic, chosen, con, work))
     if stage is None:
         stage = _text(path, name, sha, chosen, con, work)
-    stage.sha256, stage.bytes = sha, path.stat().st_size
+    stage.sha256, stage.bytes = sha, size
     stage.notes += notes
     stage.stem = stage.stem or Path(name).name.split(".")[0]
     return stage

@@ -5,6 +5,7 @@ that line numbers stay; of a document they are the records' numbers.
 """
 
 import json
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -367,6 +368,62 @@ def _by_column(found: Any) -> Iterator[Row]:
         yield {**dict(zip(map(str, columns), cells, strict=True)), **about}
 
 
+def _is_by_key(found: Any) -> bool:
+    """Whether each name has its list of stamps with values, and nothing else is there."""
+    if not isinstance(found, Mapping) or not found:
+        return False
+    lists = [one for one in found.values() if isinstance(one, list)]
+    pairs = [at(one, 0) for one in lists if one]
+    return len(lists) == len(found) and bool(pairs) and all(
+        isinstance(pair, Mapping) and pair.keys() == {"ts", "value"} for pair in pairs
+    )  # fmt: skip
+
+
+def _by_key(found: Any) -> Iterator[Row]:
+    """ThingsBoard's telemetry of a device: what was sent at one time is one row."""
+    rows: dict[tuple[str, int], Row] = {}
+    for name, pairs in found.items():
+        sent = Counter[str]()  # a value that was sent twice at one time is not lost
+        for pair in pairs:
+            time = at(pair, "ts")
+            row = rows.setdefault((str(time), sent[str(time)]), {"ts": time})
+            row[str(name)] = at(pair, "value")
+            sent[str(time)] += 1
+    yield from rows.values()
+
+
+def _listed(found: Any) -> tuple[list[Any], str]:
+    """Objects that each have one list of objects with a time, and what that is called."""
+    if isinstance(found, Mapping):
+        arrays = [one for one in found.values() if isinstance(one, list) and one]
+        found = arrays[0] if len(arrays) == 1 else []
+    first = at(found, 0) if isinstance(found, list) else None
+    if not isinstance(first, Mapping):
+        return [], ""
+    lists = {
+        str(key) for one in found if isinstance(one, Mapping) for key, held in one.items()
+        if isinstance(at(held, 0), Mapping)
+    }  # fmt: skip
+    inside = [held for one in found if isinstance(one, Mapping) for key in lists
+              for held in at(one, key) or []]  # fmt: skip
+    timed = [one for one in inside if isinstance(one, Mapping)
+             and {str(key).casefold() for key in one} & {*TIME}]  # fmt: skip
+    known = len(lists) == 1 and timed and len(timed) == len(inside)
+    return (found, lists.pop()) if known else ([], "")
+
+
+def _lists(found: Any) -> Iterator[Row]:
+    """A station with the list of its observations: each is a row, and what the station is."""
+    stations, name = _listed(found)
+    for station in stations:
+        if not isinstance(station, Mapping):
+            yield {}
+            continue
+        about = dict(_leaves({key: held for key, held in station.items() if key != name}, (), 0))
+        for one in at(station, name) or []:
+            yield about | dict(_leaves(one, (), 0))
+
+
 def _is_history(found: Any) -> bool:
     return isinstance(at(found, 0, 0), Mapping) and "state" in found[0][0]
 
@@ -420,7 +477,9 @@ PLATFORMS = (
              and bool({"bn", "bt", "u", "t"} & m[0].keys()), _senml),
     Platform("GeoJSON", lambda m: at(m, "type") == "FeatureCollection" and isinstance(
         at(m, "features"), list), _geojson),
+    Platform("ThingsBoard", _is_by_key, _by_key),
     Platform("JSON by column", lambda m: bool(_columns(m)), _by_column),
+    Platform("lists in JSON", lambda m: bool(_listed(m)[1]), _lists),
     Platform("nested JSON", _is_nested, _nested),
     Platform("nested JSON", lambda m: isinstance(m, list) and _is_nested(at(m, 0)),
              lambda m: (row for one in m for row in ([{}] if not isinstance(one, Mapping)

@@ -39,6 +39,9 @@ def stage(found: Text, dialect: Dialect, layout: Layout | None, work: Path) -> S
         for row in rows
         if len(row) == len(names) or (len(row) == len(names) + 1 and not row[-1].strip())
     ]
+    # Where files were put together the header stands between records: it tells no column's kind.
+    again = [name.strip() for name in names]
+    out.sample = [row for row in out.sample if [(cell or "").strip() for cell in row] != again]
     said = [dialect.words, *found.words]
     if layout is not None:  # one that was written anew was not separated by commas
         said = found.words if layout.line_column else said

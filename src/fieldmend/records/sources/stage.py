@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from fieldmend.records.sources.growing import Mark
 from fieldmend.records.sources.layout import Layout
 from fieldmend.records.sources.text import Reject, Text
 
@@ -60,6 +61,8 @@ class Stage:
     """The zone that it names instead, if that is no one offset: EST/EDT."""
     json: bool = False
     """Lines that are no object have `broken` set."""
+    mark: Mark | None = None
+    """How the file was when reading began, if it is one of the user's and lies on a disk."""
     asked: bool = False
     """The source has answered the query itself."""
     close: Callable[[], None] = lambda: None
@@ -76,6 +79,8 @@ class Chosen:
     columns: Sequence[str] | None = None
     """Names for the columns of a file without a header."""
     encoding: str | None = None
+    growing: frozenset[str] = frozenset()
+    """Files that changed while they were read: their lines are read from a copy."""
 
 
 def literal(path: Path, work: Path) -> str:

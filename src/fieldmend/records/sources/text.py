@@ -66,8 +66,11 @@ class Text:
     rewrite: bool = False
 
 
-def fingerprint(path: Path) -> str:
-    """SHA-256 of a file, as long as it is when this begins: one that grows is not run after."""
+def fingerprint(path: Path) -> tuple[str, int]:
+    """SHA-256 of a file, as long as it is when this begins: one that grows is not run after.
+
+    And its length, in bytes.
+    """
     left = size = path.stat().st_size
     digest = hashlib.sha256()
     with path.open("rb") as file:
@@ -75,7 +78,7 @@ def fingerprint(path: Path) -> str:
             digest.update(block)
             left -= len(block)
             tell("checking", size - left, size)
-    return digest.hexdigest()
+    return digest.hexdigest(), size - left
 
 
 def unpack(path: Path, name: str, work: Path, *, salvage: bool) -> tuple[Path, list[str]]:

@@ -8,10 +8,11 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from fieldmend.errors import InputError
+from fieldmend.records.sources.cutting import COMMA_NUMBER, NUMBER
 from fieldmend.records.sources.stage import Stage, describe, materialise, scan
 from fieldmend.records.sql import quoted
 from fieldmend.records.table import loading
-from fieldmend.records.table.cells import column_kind
+from fieldmend.records.table.cells import cells_of, column_kind
 from fieldmend.records.table.naming import clean
 from fieldmend.records.vocabulary import MISSING
 from fieldmend.text import shown
@@ -77,9 +78,7 @@ def _put_input(stage: Stage, con: "duckdb.DuckDBPyConnection") -> None:
     stage.units = units | stage.units
     start = 1 if stage.layout is not None and stage.layout.line_column else 0
     numeric = [
-        i
-        for i in range(start, len(bare))
-        if stage.kinds[i] == "text" and column_kind([row[i] for row in stage.sample]) == "number"
+        i for i in range(start, len(bare)) if stage.kinds[i] == "text" and _is_numeric(stage, i)
     ]
     typed = [
         f"{loading.number_sql(stage, i) if i in numeric else f'c{i}'} AS {quoted(bare[i])}"
@@ -104,6 +103,14 @@ def _put_input(stage: Stage, con: "duckdb.DuckDBPyConnection") -> None:
         stage.warnings.append(
             f"{shown(stage.name)}: {count:,} cells are no numbers; in the query they are NULL"
         )
+
+
+def _is_numeric(stage: Stage, column: int) -> bool:
+    """Whether a column holds numbers, and not such as 1,234 or 20.5°C, which are text to SQL."""
+    there = cells_of(column, stage.sample)
+    rule = COMMA_NUMBER if stage.decimal == "," else NUMBER
+    plain = sum(bool(NUMBER.fullmatch(cell) or rule.fullmatch(cell)) for cell in there)
+    return column_kind(there) == "number" and plain * 2 >= len(there)
 
 
 def _refuse_others(query: str, con: "duckdb.DuckDBPyConnection", stage: Stage) -> None:

@@ -4,8 +4,7 @@ import re
 from collections.abc import Sequence
 from itertools import pairwise
 
-from fieldmend.records.sources.cutting import NUMBER
-from fieldmend.records.sources.dialect import COMMA_NUMBER
+from fieldmend.records.sources.cutting import COMMA_NUMBER, NUMBER
 from fieldmend.records.vocabulary import MISSING
 
 # "1,234.5", "20.5°C", "0x1f", "<0.1": meant as numbers, though not to be half-parsed.

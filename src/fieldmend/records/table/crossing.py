@@ -11,12 +11,16 @@ from collections.abc import Iterator, Mapping, Sequence
 from fieldmend.quantities import names as quantities
 
 MARKS = re.compile(r"[\s_\-:/.,|]+")
+BESIDE = 0.25  # share of the columns that may belong to no node, but to the logger
+FEWEST = 3  # nodes that are crossed where such columns stand beside them
 Cross = dict[str, tuple[str, str]]
 """Column → node and condition."""
 
 
 def found(names: Sequence[str], units: Mapping[str, str]) -> Cross:
     """Which node and which condition each column is; empty if the names do not say so.
+
+    A few columns may be left out, those of the logger itself: its battery.
 
     Examples
     --------
@@ -29,14 +33,22 @@ def found(names: Sequence[str], units: Mapping[str, str]) -> Cross:
     if len(names) < 3:
         return {}
     parted = {name: list(_parted(name)) for name in names}
-    for first, last in parted[names[0]]:
+    return _every(parted, units) or _most(parted, units)
+
+
+Parted = Mapping[str, Sequence[tuple[str, str]]]
+
+
+def _every(parted: Parted, units: Mapping[str, str]) -> Cross:
+    """All columns are crossed."""
+    for first, last in next(iter(parted.values())):
         ends = {b for pairs in parted.values() for a, b in pairs if a == first}
         starts = {a for pairs in parted.values() for a, b in pairs if b in ends}
         cross = {
             name: next(((a, b) for a, b in pairs if a in starts and b in ends), ("", ""))
             for name, pairs in parted.items()
         }
-        if last not in ends or ("", "") in cross.values() or len(set(cross.values())) < len(names):
+        if last not in ends or ("", "") in cross.values() or len(set(cross.values())) < len(parted):
             continue
         if min(len(starts), len(ends)) < 2:
             continue
@@ -45,6 +57,17 @@ def found(names: Sequence[str], units: Mapping[str, str]) -> Cross:
         if _tells(cross, 0, units):
             return {name: (b, a) for name, (a, b) in cross.items()}
     return {}
+
+
+def _most(parted: Parted, units: Mapping[str, str]) -> Cross:
+    """All but a few columns are crossed, each node with each condition: T_1 … RH_4 and BattV."""
+    crossed = {name: pairs for name, pairs in parted.items() if pairs}
+    if not 0 < len(parted) - len(crossed) <= BESIDE * len(parted):
+        return {}
+    cross = _every(crossed, units)
+    nodes, conditions = ({pair[side] for pair in cross.values()} for side in (0, 1))
+    whole = len(nodes) >= FEWEST and len(cross) == len(nodes) * len(conditions)
+    return cross if whole else {}
 
 
 def _parted(name: str) -> Iterator[tuple[str, str]]:
@@ -56,10 +79,24 @@ def _parted(name: str) -> Iterator[tuple[str, str]]:
 
 
 def _tells(cross: Cross, side: int, units: Mapping[str, str]) -> bool:
-    """Whether the parts of a side are quantities: each has one unit or a name that is known."""
+    """Whether the parts of a side are quantities: each has one unit or a name that is known.
+
+    Where each part of one side stands before each of the other, one such name is enough.
+    """
+    said = _said(cross, side, units)
+    one_each = all(len(what) == 1 for what in said.values())
+    known = [what for what in said.values() if what != {""}]
+    if one_each and len(known) == len(said):
+        return len({*map(frozenset, said.values())}) > 1
+    other = _said(cross, 1 - side, {})
+    whole = len(cross) == len(said) * len(other)
+    return one_each and bool(known) and whole and all(what == {""} for what in other.values())
+
+
+def _said(cross: Cross, side: int, units: Mapping[str, str]) -> dict[str, set[str]]:
+    """What the parts of a side measure, "" where it is not known."""
     said: dict[str, set[str]] = {}
     for name, parts in cross.items():
         what = units.get(name) or quantities.measure(quantities.words(parts[side]))
         said.setdefault(parts[side], set()).add(what)
-    one_each = all(len(what) == 1 and "" not in what for what in said.values())
-    return one_each and len({*map(frozenset, said.values())}) > 1
+    return said

@@ -17,6 +17,7 @@ from fieldmend.text import shown
 if TYPE_CHECKING:
     import duckdb
 
+CROWD = 1_000_000  # rows of one node at one time
 ON_DUPLICATE = ("mean", "first", "last", "error")
 Where = Callable[[Sequence[int]], list[str]]
 """Row ids of `r` → "file, line n" for messages."""
@@ -94,6 +95,18 @@ def _mark(
     return True
 
 
+def _refuse_crowd(con: "duckdb.DuckDBPyConnection") -> None:
+    """Millions of rows at one time are no readings that came twice; to join them takes memory."""
+    most = one(con, "SELECT n, node, t FROM groups ORDER BY n DESC LIMIT 1")
+    if most and most[0] > CROWD:
+        raise InputError(
+            f"{most[0]:,} rows of node {shown(most[1])} have one and the same time, "
+            f"{clock.stamped(most[2])}; at most {CROWD:,} can be joined",
+            hint="Name the column of the time with time= (--time), or of the node with node= "
+            "(--node)",
+        )
+
+
 def _resolve(
     con: "duckdb.DuckDBPyConnection",
     columns: Sequence[str],
@@ -106,6 +119,7 @@ def _resolve(
         "SELECT coalesce(sum(n - 1), 0), count(*) FILTER (WHERE differs), "
         "coalesce(sum(n) FILTER (WHERE differs), 0) FROM groups",
     )
+    _refuse_crowd(con)
     first = one(con, "SELECT ids, node, t FROM groups WHERE differs ORDER BY ids[1] LIMIT 1")
     example = ""
     if first:

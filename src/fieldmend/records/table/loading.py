@@ -186,7 +186,10 @@ def time_sql(plan: Plan) -> tuple[str, str, str]:
     kind = stage.kinds[roles.time[0]]
     if plan.count is not None:
         number = number_sql(stage, roles.time[0])
-        cells_there = [row[roles.time[0]] for row in stage.sample if roles.time[0] < len(row)]
+        cells_there = [
+            (row[roles.time[0]] or "").replace(stage.decimal, ".")
+            for row in stage.sample if roles.time[0] < len(row)
+        ]  # fmt: skip
         since = parts.rounded_sql(f"{number} * {plan.count.unit}", plan.count.unit, cells_there)
         micros = (
             f"CASE WHEN abs({number}) * {plan.count.unit} < 4e18 THEN {plan.count.origin} "

@@ -152,8 +152,8 @@ def _candidates(
         whole = [bool(WHOLE.fullmatch(cell)) for cell in cells]
         if not cells or (not all(whole) and sum(whole) * 2 > len(whole)):
             continue  # a column of numbers with fractions, or with some words in it
-        if not all(whole) and all(_like_number(cell) for cell in cells):
-            continue
+        if not all(whole) and sum(map(_like_number, cells)) * 2 > len(cells):
+            continue  # some of them may be ERR
         if holds_stamps(cells) or (cells and is_clock(cells)):
             continue
         out.append(Column(i, names[i], _hinted(names[i]), not all(whole)))

@@ -82,14 +82,18 @@ def _crossed(stage: Stage, bare: Sequence[str], wanted: Wanted) -> Roles:
             stage.units["value"] = said.pop()
     if not cross:
         return roles if every is wanted else columns.assign(bare, stage.sample, wanted, stage.name)
-    shape = Crossed(cross)
+    beside = [bare[i] for i in roles.conditions if bare[i] not in cross]
+    # What is no node's is the logger's, which is called after the file.
+    shape = Crossed(cross | {name: (stage.stem, name) for name in beside})
     for name, (_, condition) in cross.items():
         if name in stage.units:
             stage.units[condition] = stage.units[name]
+    nodes = {node for node, _ in cross.values()}
     stage.notes.append(
         f"{shown(stage.name)}: each column is a node and a condition: "
-        f"{counted(len(shape.nodes), 'node')} such as {shown(shape.nodes[0])}, with "
+        f"{counted(len(nodes), 'node')} such as {shown(shape.nodes[0])}, with "
         f"{listing(list(dict.fromkeys(kind for _, kind in cross.values())))}"
+        + (f"; {listing(beside)} of {shown(stage.stem)}" if beside else "")
     )
     return replace(roles, shape=shape)
 

@@ -1,16 +1,19 @@
 """Records that are refused as a whole, each with the option that would help."""
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from fieldmend.errors import InputError
-from fieldmend.records.table import owner
+from fieldmend.records.sources.cutting import NUMBER
+from fieldmend.records.table import owner, parts
 from fieldmend.records.table.duplicates import Twice
 from fieldmend.records.table.ledger import Ledger
 from fieldmend.records.table.shapes import LONG, Shape
 from fieldmend.records.vocabulary import listing
 from fieldmend.text import escaped, shown, typed
 
+TIME_OF_DAY = re.compile(r"\d{1,2}:\d\d(:\d\d([.,]\d+)?)?(\s*[ap]\.?\s?m\.?)?", re.IGNORECASE)
 CLASHES = 6  # rows that contradict each other, from which on it is no chance
 
 
@@ -29,8 +32,11 @@ def refuse_doubtful(ledger: Ledger, tz: str | None, ambiguous: str | None) -> No
         )
 
 
-def refuse_clashes(ledger: Ledger, twice: Twice, sound: int) -> None:
-    """Where most rows contradict each other, several sensors are taken for one."""
+def refuse_clashes(ledger: Ledger, twice: Twice, sound: int, headers: int) -> None:
+    """Where most rows contradict each other, several sensors are taken for one.
+
+    `headers`: how often the header stands among the rows.
+    """
     if twice.clashing < CLASHES:
         return
     if twice.clashing * 2 <= sound:
@@ -57,8 +63,17 @@ def refuse_clashes(ledger: Ledger, twice: Twice, sound: int) -> None:
         f"{twice.clashing:,} of {sound:,} rows contradict others of their node and time "
         f"({as_node}; found: {listing(names)}); first {twice.example}",
         file=plan.stage.name,
-        hint=f"Name the node's column{perhaps}; if these rows belong together, say so with "
+        hint=_parts(headers) if headers and taken is None and not found else
+        f"Name the node's column{perhaps}; if these rows belong together, say so with "
         "on_duplicate='mean' (--on-duplicate mean)",
+    )  # fmt: skip
+
+
+def _parts(headers: int) -> str:
+    """What to do about a file put together from several, none of which names its node."""
+    return (
+        f"The header stands in it {headers + 1:,} times: if each part is a station's, hand the "
+        "parts in as files of their own, each called after its station"
     )
 
 
@@ -75,10 +90,50 @@ def refuse_all(read: int, set_aside: int, rejects: Sequence[Any], outside: int) 
             f"none of {read:,} rows can be used; {first.reason} ({first.text!r})",
             file=first.file,
             line=first.line,
-            hint="Write times as 2024-01-31T12:00:00Z or in epoch seconds"
-            if first.reason.startswith(("time", "clock"))
-            else "Look at that line; roles can be named with node=, time= and value= (--node …)",
+            hint=_about(first),
         )
+
+
+def _about(first: Any) -> str:
+    """What to do about rows such as this one."""
+    if first.reason.startswith(("time", "clock")):
+        return _about_times(first.text)
+    if first.reason.startswith("number") and re.search(r"\d[.,’\']\d", first.text):
+        return _about_numbers(first)
+    return "Look at that line; roles can be named with node=, time= and value= (--node …)"
+
+
+def _about_numbers(first: Any) -> str:
+    """What to do about cells such as this one."""
+    if not re.search(r"\d", first.text):
+        return f"If it stands for no reading, say so with missing= ({_missing(first.text)})"
+    column = _column(first)
+    name = '"' + column.replace('"', '""') + '"'
+    marks = f"SELECT * REPLACE (replace({name}, ',', '') AS {name}) FROM input"
+    return f"Take its marks out with a query: {typed('--query', marks)}"
+
+
+def _missing(word: str) -> str:
+    return typed(f"--missing={word}")
+
+
+def _column(first: Any) -> str:
+    return str(first.reason).removeprefix("number: ").removesuffix(" is no number")
+
+
+def _about_times(text: str) -> str:
+    """What to do about times such as this one."""
+    number = text.strip().replace(",", ".")
+    if option := parts.likely([number]):
+        return f"They look like days: {option}"
+    if NUMBER.fullmatch(number):
+        return "Say what they count: --time-unit h --origin 2024-01-31"
+    if TIME_OF_DAY.fullmatch(text.strip()):
+        return (
+            "That is a time of day without its day: write the day before it (2024-01-31 "
+            "12:00), or into a column of its own called date"
+        )
+    return "Write times as 2024-01-31T12:00:00Z or in epoch seconds"
 
 
 def refuse_most(
@@ -101,6 +156,21 @@ def refuse_most(
             file=plan.stage.name,
             hint=f"Name another column with {role}= (--{role}), or this one if it is meant",
         )
+
+
+def refuse_numbers(read: int, totals: Mapping[str, int], rejects: Sequence[Any]) -> None:
+    """Most rows hold no number where readings were looked for: they are written in another way."""
+    lost = totals.get("number", 0)
+    first = next((one for one in rejects if one.reason.startswith("number")), None)
+    if first is None or lost < CLASHES or lost * 2 <= read:
+        return
+    raise InputError(
+        f"{lost:,} of {read:,} rows have no number that can be read, such as {first.text!r} in "
+        f"{_column(first)}",
+        file=first.file,
+        line=first.line,
+        hint=_about_numbers(first),
+    )
 
 
 def refuse_empty(

@@ -16,6 +16,8 @@ SAME = {
     "horario": "time", "czas": "time", "dato": "date", "<>date": "date",
 }  # fmt: skip
 """Words for a date, a time of day and an hour, as `date`, `time` and `hour`."""
+BEGINS = ("von", "from", "start", "begin", "beginn", "ab", "desde", "inicio", "da")
+"""Words behind a time of day at which something begins."""
 
 
 def column_named(name: str, names: Sequence[str], role: str, file: str) -> int:
@@ -139,8 +141,8 @@ def _date_and_time(
             continue
         for clock, holds in (("time", is_clock), ("time", is_hour), ("hour", is_hour)):
             other = [clock if word == "date" else word for word in parts_of_name]
-            # "Data" goes with "Hora UTC", where there is no "Data UTC".
-            known = (other, [*other, "utc"], [*other, "gmt"])
+            # "Data" goes with "Hora UTC", where there is no "Data UTC"; "Datum" with "Zeit von".
+            known = (other, *([*other, more] for more in ("utc", "gmt", *BEGINS)))
             hour = next((words.index(one) for one in known if one in words), None)
             if hour is not None and holds([row[hour] for row in sample if hour < len(row)]):
                 pairs[day, hour] = {*words[hour]} & {"utc", "gmt"}

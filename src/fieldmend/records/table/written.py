@@ -1,8 +1,8 @@
 """How the numbers of a column are written: with their unit behind them, or in groups of thousands.
 
 Both only where the column shows it: the same unit behind every number, and a group that nothing
-else can be ("1,234.5", "1,000,000"; "1,234" alone may be a decimal comma). A cell that is written
-otherwise is set aside like any that is no number: nothing is half-parsed.
+else can be ("1,234.5", "1,000,000"; "1,234" alone may be a decimal comma, beside 871 it is not). A
+cell that is written otherwise is set aside like any that is no number: nothing is half-parsed.
 """
 
 import re
@@ -75,7 +75,19 @@ def _grouped(cells: Sequence[str], decimal: str) -> bool:
     inside = [cell for cell in cells if rule.fullmatch(cell)]
     other = "," if decimal == "." else "."
     plain = sum(not rule.fullmatch(cell) and other in cell for cell in cells)
-    return len(inside) >= ENOUGH and not plain and any(map(SURELY.fullmatch, inside))
+    if len(inside) < ENOUGH or plain:
+        return False
+    return any(map(SURELY.fullmatch, inside)) or _up_to_999(cells, inside)
+
+
+def _up_to_999(cells: Sequence[str], inside: Sequence[str]) -> bool:
+    """Whether all other cells are whole numbers up to 999: 1,234 beside 871 is no 1.234."""
+    rest = [cell for cell in cells if cell not in {*inside}]
+    return (
+        len(rest) >= ENOUGH
+        and all(re.fullmatch(r"[+-]?[1-9]?\d{1,2}", cell) for cell in rest)
+        and any(re.fullmatch(r"[+-]?\d{3}", cell) for cell in rest)
+    )
 
 
 def bare_sql(stage: Stage, column: int, cell: str) -> str:
