@@ -129,7 +129,7 @@ def tried(cell: Cell) -> dict[str, float]:
     lost = np.isnan(cell.readings) & np.isfinite(cell.truth)
 
     def rmse(scaled: Array) -> float:
-        course = 0.0 if view.course is None else view.course.at(fitted.clean.slots)
+        course = fitted.clean.usual
         back = view.units(scaled + course, cell.readings.dtype)[:, np.argsort(view.order)]
         return float(np.sqrt(((back - cell.truth)[lost] ** 2).mean()))
 
