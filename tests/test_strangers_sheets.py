@@ -241,3 +241,16 @@ def test_a_history_of_states_is_not_refused_for_its_words(tmp_path):
     )
     origin = fm.read(written(tmp_path, text)).origin
     assert (origin.used, origin.set_aside) == (30, 60)
+
+
+def test_an_id_with_a_letter_in_some_places_is_no_reading(tmp_path):
+    """Stations 3195 and 3260B beside their names: nothing is set aside for a letter."""
+    ids = {"Madrid": "3195", "Toledo": "3260B", "Segovia": "2465"}
+    text = "FECHA;CLAVE;NOMBRE;T\n" + rows(
+        lambda i, t: "\n".join(f"{t:%Y-%m-%d %H:%M};{k};{n};{i},5" for n, k in ids.items())
+    )
+    records = fm.read(written(tmp_path, text), node="NOMBRE")
+    assert (records.conditions, records.origin.cells["T"].set_aside) == (("T",), 0)
+    # A sensor that reads one value and ERR elsewhere is one.
+    broken = text.replace("3260B", "ERR").replace("2465", "7.5")
+    assert fm.read(written(tmp_path, broken), node="NOMBRE").conditions == ("CLAVE", "T")
