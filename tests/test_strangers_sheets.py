@@ -156,6 +156,8 @@ def test_one_known_name_is_enough_where_all_are_crossed(tmp_path):
     )
     records = fm.read(written(tmp_path, text))
     assert (records.nodes, records.conditions) == (("Port 1", "Port 2"), ("Zeta", "Temperature"))
+    places = text.replace("Zeta", "N").replace("Temperature", "S")  # n is a cloud cover elsewhere
+    assert len(fm.read(written(tmp_path, places)).nodes) == 4
     # Places alone do not make one: "Temperature" has to stand before or after each of them.
     part = text.replace("Port 2 Zeta", "Yard")
     assert set(fm.read(written(tmp_path, part)).conditions) != {"Zeta", "Temperature"}
@@ -227,3 +229,28 @@ def test_directions_in_tens_of_degrees_without_a_unit():
     assert "round at 36 × 10°" in found.in_words()
     assert identify("DIR", "", X + 0.5).period == 360.0
     assert identify("DIR", "", np.minimum(X, 20)).period == 360.0
+
+
+def test_a_history_of_states_is_not_refused_for_its_words(tmp_path):
+    """Most rows are "on" and "off": they are set aside, and the numbers are used."""
+    text = "entity_id,state,last_changed\n" + rows(
+        lambda i, t: "\n".join(
+            f"{name},{state},{t:%Y-%m-%dT%H:%M}Z"
+            for name, state in (("sensor.t", f"{i}.5"), ("switch.a", "on"), ("switch.b", "off"))
+        )
+    )
+    origin = fm.read(written(tmp_path, text)).origin
+    assert (origin.used, origin.set_aside) == (30, 60)
+
+
+def test_an_id_with_a_letter_in_some_places_is_no_reading(tmp_path):
+    """Stations 3195 and 3260B beside their names: nothing is set aside for a letter."""
+    ids = {"Madrid": "3195", "Toledo": "3260B", "Segovia": "2465"}
+    text = "FECHA;CLAVE;NOMBRE;T\n" + rows(
+        lambda i, t: "\n".join(f"{t:%Y-%m-%d %H:%M};{k};{n};{i},5" for n, k in ids.items())
+    )
+    records = fm.read(written(tmp_path, text), node="NOMBRE")
+    assert (records.conditions, records.origin.cells["T"].set_aside) == (("T",), 0)
+    # A sensor that reads one value and ERR elsewhere is one.
+    broken = text.replace("3260B", "ERR").replace("2465", "7.5")
+    assert fm.read(written(tmp_path, broken), node="NOMBRE").conditions == ("CLAVE", "T")

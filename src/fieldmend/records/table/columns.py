@@ -30,6 +30,8 @@ from fieldmend.records.vocabulary import (
 )
 from fieldmend.text import shown, typed
 
+CODE = re.compile(r"[A-Za-z]{0,4}\d+[A-Za-z\d]{0,4}")  # 3260B, 615HMAK; no ERR, no 20.5
+
 
 def assign(
     names: Sequence[str], sample: Sequence[Sequence[str | None]], wanted: Wanted, file: str
@@ -111,16 +113,23 @@ def _only_value(
 def _about_node(
     column: int, names: Sequence[str], sample: Sequence[Sequence[str | None]], node: int | None
 ) -> bool:
-    """Whether a column is another id of the node: so called, and one and the same for each."""
-    words = words_of(names[column])
-    if node is None or not words or words[-1] not in NODE_HINTS:
+    """Whether a column is another id of the node: one and the same for each of them.
+
+    It is called so, or it has letters in some places and no two nodes share it: 3195, 3260B.
+    """
+    if node is None:
         return False
     rows = [row for row in sample if max(column, node) < len(row)]
     cells = cells_of(column, rows)
-    whole = bool(cells) and all(re.fullmatch(r"\d+", cell) for cell in cells)
-    return whole and len({(row[node], row[column]) for row in rows}) == len(
-        {row[node] for row in rows}
-    )
+    nodes = {row[node] for row in rows}
+    if not cells or len({(row[node], row[column]) for row in rows}) != len(nodes):
+        return False
+    often = len(rows) >= COUNTED * len(nodes)
+    words = words_of(names[column])
+    whole = all(re.fullmatch(r"\d+", cell) for cell in cells)
+    coded = all(CODE.fullmatch(cell) for cell in cells) and 1 < len(set(cells)) == len(nodes)
+    named = bool(words) and words[-1] in NODE_HINTS
+    return (named and whole) or (often and coded and not whole)
 
 
 def _judges(column: int, names: Sequence[str], sample: Sequence[Sequence[str | None]]) -> bool:

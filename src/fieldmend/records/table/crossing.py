@@ -81,16 +81,18 @@ def _parted(name: str) -> Iterator[tuple[str, str]]:
 def _tells(cross: Cross, side: int, units: Mapping[str, str]) -> bool:
     """Whether the parts of a side are quantities: each has one unit or a name that is known.
 
-    Where each part of one side stands before each of the other, one such name is enough.
+    Where each part of one side stands beside each of the other, one such name is enough.
     """
     said = _said(cross, side, units)
     one_each = all(len(what) == 1 for what in said.values())
-    known = [what for what in said.values() if what != {""}]
+    known = [part for part, what in said.items() if what != {""}]
     if one_each and len(known) == len(said):
         return len({*map(frozenset, said.values())}) > 1
     other = _said(cross, 1 - side, {})
     whole = len(cross) == len(said) * len(other)
-    return one_each and bool(known) and whole and all(what == {""} for what in other.values())
+    # "North N" and "North S" may be places: a letter or two alone are no evidence.
+    sure = any(not quantities.weak(quantities.words(part)) for part in known)
+    return one_each and sure and whole and all(what == {""} for what in other.values())
 
 
 def _said(cross: Cross, side: int, units: Mapping[str, str]) -> dict[str, set[str]]:

@@ -98,23 +98,21 @@ def _about(first: Any) -> str:
     """What to do about rows such as this one."""
     if first.reason.startswith(("time", "clock")):
         return _about_times(first.text)
-    if first.reason.startswith("number") and re.search(r"\d[.,’\']\d", first.text):
+    if _is_numeral(first):
         return _about_numbers(first)
     return "Look at that line; roles can be named with node=, time= and value= (--node …)"
 
 
+def _is_numeral(reject: Any) -> bool:
+    """Whether a cell is a number in another way of writing: 1,234. "off" is a state."""
+    return reject.reason.startswith("number") and bool(re.search(r"\d[.,’\']\d", reject.text))
+
+
 def _about_numbers(first: Any) -> str:
     """What to do about cells such as this one."""
-    if not re.search(r"\d", first.text):
-        return f"If it stands for no reading, say so with missing= ({_missing(first.text)})"
-    column = _column(first)
-    name = '"' + column.replace('"', '""') + '"'
+    name = '"' + _column(first).replace('"', '""') + '"'
     marks = f"SELECT * REPLACE (replace({name}, ',', '') AS {name}) FROM input"
     return f"Take its marks out with a query: {typed('--query', marks)}"
-
-
-def _missing(word: str) -> str:
-    return typed(f"--missing={word}")
 
 
 def _column(first: Any) -> str:
@@ -159,11 +157,16 @@ def refuse_most(
 
 
 def refuse_numbers(read: int, totals: Mapping[str, int], rejects: Sequence[Any]) -> None:
-    """Most rows hold no number where readings were looked for: they are written in another way."""
+    """Most rows hold a number that is written in another way: the few others are not the record.
+
+    Words are no numbers at all: a house's history is full of "on" and "off".
+    """
     lost = totals.get("number", 0)
-    first = next((one for one in rejects if one.reason.startswith("number")), None)
-    if first is None or lost < CLASHES or lost * 2 <= read:
+    cells = [one for one in rejects if one.reason.startswith("number")]
+    numerals = [one for one in cells if _is_numeral(one)]
+    if lost < CLASHES or lost * 2 <= read or len(numerals) * 2 <= len(cells):
         return
+    first = numerals[0]
     raise InputError(
         f"{lost:,} of {read:,} rows have no number that can be read, such as {first.text!r} in "
         f"{_column(first)}",
