@@ -442,3 +442,11 @@ def test_a_wrong_gain_goes_up_and_down_and_does_not_drift():
     assert one.kind == Kind.NOISY
     assert one.explanation.startswith("goes up and down, ")
     assert " off what its " in one.explanation
+
+
+def test_who_drifts_back_is_told_by_how_far_it_was_off_at_first():
+    flat = replace(sound(), deviation=np.zeros((200, 3)))
+    back = said(stretch(-np.arange(10.0)[::-1]), Kind.DRIFT, seen=flat)
+    assert back.startswith("drifts back to 19.5 °C, at first 8.5 °C below what its 2 most")
+    half = said(stretch([9.0, 9.0, 9.0, 7.0, 6.0, 6.0, 5.0, 5.0, 5.0, 5.0]), Kind.DRIFT, seen=flat)
+    assert half.startswith("drifts to 25 °C, 5 °C above what")

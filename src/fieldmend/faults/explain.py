@@ -37,7 +37,15 @@ def explain(kind: Kind, stretch: Stretch, seen: Panel, context: Context, unit: f
     early = ""
     if np.isnan(gap).all():  # nobody was left to compare with at the end
         gap, early = stretch.readings - implied, "earlier "
-    gap = _shorter(gap[~np.isnan(gap)], context.quantity.period / unit)
+    turn = context.quantity.period / unit
+    gap = _shorter(gap[~np.isnan(gap)], turn)
+    # Who drifts back is off at first: how near it is in the end is no reason to go there.
+    first = (stretch.readings - implied)[: max(stretch.at.size // 5, 1)]
+    first = _shorter(first[~np.isnan(first)], turn)
+    back = kind == Kind.DRIFT and gap.size and first.size
+    back = bool(back and abs(middle(first)) > 2 * abs(middle(gap)))
+    if back:
+        gap, early = first, "at first "
     against = "with no companion to compare,"
     swinging = kind == Kind.NOISY and swings(stretch.deviation)
     if gap.size and (swinging or (both_ways(gap) and not kind.lasts)):
@@ -45,7 +53,10 @@ def explain(kind: Kind, stretch: Stretch, seen: Panel, context: Context, unit: f
         against = _against(float(np.abs(gap).max()) * unit, _who(seen, stretch), context, "off")
     elif gap.size:
         against = early + _against(middle(gap) * unit, _who(seen, stretch), context)
-    text = " ".join([_opening(kind, stretch, context, unit), against, _when(stretch, context)])
+    opening = _opening(kind, stretch, context, unit)
+    if back:
+        opening = opening.replace("drifts to", "drifts back to", 1)
+    text = " ".join([opening, against, _when(stretch, context)])
     volts = battery(context)
     return text if volts is None else text + _battery(volts, stretch)
 
