@@ -82,6 +82,7 @@ def test_who_was_never_heard_stands_beside_the_next_who_was():
     at = likeness.likeness(X, observed)
     heard = [n for n in range(12) if n not in (0, 5, 11)]
     alone = likeness.likeness(X[:, heard], observed[:, heard])
+    assert len(at) == 12
     np.testing.assert_array_equal(at[heard], alone)
     np.testing.assert_array_equal(at[[0, 5, 11]], at[[1, 6, 10]])
 

@@ -9,6 +9,7 @@ import pytest
 import fieldmend as fm
 from fieldmend.field import packing
 from fieldmend.field.given import Given
+from fieldmend.field.modelfile import _named
 from fieldmend.field.packing import pack_parts, unpack_model
 
 EDGE = 0.99999  # no φ above this comes from a fit
@@ -152,6 +153,14 @@ def test_what_older_files_do_not_say_is_left_out(packed):
     assert one.screen.first.more == (0.0, 0.0)
     at = np.array([-3.0, 0.0, 4.0])
     np.testing.assert_array_equal(one.honest.calibration.wider.at(at), np.ones(3))
+
+
+@pytest.mark.parametrize("side", [-1, 2**40, 1.0, True, None, "3"])
+def test_a_side_of_an_array_is_a_number_of_ordinary_size(side):
+    assert _named(["a", 8, [0, 3]]) == ("a", 8, (0, 3))
+    for shape in ([side], [2, side]):
+        with pytest.raises(ValueError, match="a has no shape"):
+            _named(["a", 8, shape])
 
 
 def test_words_are_asked_for_by_kind():
