@@ -71,7 +71,7 @@ PIECES = (
     Piece("the usual course in silence", _patched("fitting.Routine.learnt", lambda *_: None)),
     Piece("the usual course everywhere", _patched("auto.choose_course", lambda *_: None)),
     Piece("kinds of days", _patched("choosing.with_kinds", lambda course, *_: course)),
-    Piece("flags by distance that have to pay", _patched("slotwise._SLACKS", ())),
+    Piece("flags by distance that have to pay", _patched("slotwise._pays", lambda *_: True)),
     Piece("hold-outs that forget", _patched("trials.forgetful", lambda field, *_: field)),
     Piece("flags that have to pay", _patched("fitting.paying", _unpaid)),
     Piece("flags of single readings", _patched("fitting.paying", _flagless)),

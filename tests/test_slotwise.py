@@ -12,20 +12,18 @@ from fieldmend.field.screens import DistanceScreen
 from fieldmend.simulate import network
 
 
-def start(errors):
+def trial(errors):
     errors = np.asarray(errors, float)
-    trial = SimpleNamespace(truth=errors, model=np.zeros(len(errors)))
-    return SimpleNamespace(trial=trial)
+    return SimpleNamespace(truth=errors, model=np.zeros(len(errors)))
 
 
-def test_the_fewest_flags_that_are_no_worse_are_taken():
-    tight, wider, widest = start([1.0] * 40), start([1.0] * 40), start([0.9] * 40)
-    assert slotwise._paying([tight, wider, widest]) is widest
-    assert slotwise._paying([tight, wider, start([1.01] * 40)]) is wider
-    assert slotwise._paying([tight, start([1.01] * 40)]) is tight
+def test_flags_pay_if_hidden_readings_come_out_better_with_them():
+    tight = trial([1.0] * 40)
+    assert slotwise._pays(tight, trial([1.01] * 40))
+    assert not slotwise._pays(tight, trial([1.0] * 40))
+    assert not slotwise._pays(tight, trial([0.9] * 40))
     # What neither foresaw counts as far, not as far as it is: 4 times the nineteenth twentieth.
-    gross = start([1.0] * 39 + [50.0])
-    assert slotwise._paying([gross, start([0.9] * 39 + [70.0])]).trial.truth[-1] == 70.0
+    assert not slotwise._pays(trial([1.0] * 39 + [50.0]), trial([0.9] * 39 + [70.0]))
 
 
 def counts(seed, nodes=40, days=21, per=54):

@@ -34,7 +34,7 @@ class DistanceScreen:
     """Too far from the common field; the threshold closes in as the field gets cleaner."""
 
     threshold: Array
-    slack: float = 1.0  # as many thresholds off is false: where noise grows with the level, more
+    slack: float = 1.0  # as many thresholds off is false; where flags do not pay, nothing is
 
     def __call__(self, data: Data, field: Field) -> tuple[Mask, Field]:
         """The false readings, and the factors without those of the look before."""

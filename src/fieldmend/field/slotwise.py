@@ -2,7 +2,8 @@
 
 Flags by distance know one limit a node. Where noise grows with the level (counts, traffic), that
 limit cuts peaks off, which come back every morning and are what a lost morning was. So these flags
-have to pay, too: of wider limits the widest is taken that is no worse on hidden readings.
+have to pay, too: if hidden readings come out no worse without any of them, nothing is flagged. (Wider
+limits instead let small faults in: hidden readings do not see what those do to the rest.)
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from fieldmend.field.trials import Trial, judged
 
 _BETTER = 0.97  # it has to lower the error on hidden readings by this factor
 _TELLING = 30  # readings hidden in company, to tell which start is better
-_SLACKS = 2.0, 4.0, 1e9  # times the limit of the flags; the last flags nothing
+_ALL = 1e9  # times the limit of the flags: nothing is as far off
 _FAR = 4.0  # times the nineteenth twentieth: an error beyond counts as this large
 
 
@@ -42,7 +43,6 @@ def slotwise(
     """
     shown = data.using(data.used & ~hidden)
     false, first, threshold = mixture_start(shown, data, seed=seed)
-    off = np.abs(data.readings - first.common()) / threshold[:, None]
 
     def tried(false: Mask, slack: float) -> Start:
         rest = shown.using(shown.used & ~false)
@@ -51,24 +51,20 @@ def slotwise(
         screen = DistanceScreen(threshold, slack)
         return Start(false, field, screen, judged(field, rest, data, hidden))
 
-    found = [tried(false, 1.0)]
-    if not _better(found[0].trial, known):
+    flagged = tried(false, 1.0)
+    if not _better(flagged.trial, known):
         return None
-    for slack in _SLACKS:
-        fewer = data.used & (off > slack)
-        if fewer.sum() < found[-1].false.sum():
-            found.append(tried(fewer, slack))
-    chosen = _paying(found)
+    bare = tried(np.zeros_like(false), _ALL) if false.any() else flagged
+    chosen = flagged if _pays(flagged.trial, bare.trial) else bare
     return chosen if _better(chosen.trial, known) else None
 
 
-def _paying(found: list[Start]) -> Start:
-    """The one with the fewest flags of those that are no worse than the first."""
-    errors = [np.abs(one.trial.truth - one.trial.model) for one in found]
+def _pays(flagged: Trial, bare: Trial) -> bool:
+    """True if hidden readings come out better with the flags than without any."""
+    errors = [np.abs(one.truth - one.model) for one in (flagged, bare)]
     far = _FAR * float(np.quantile(errors[0], 0.95))
-    sizes = [float(np.sqrt((np.minimum(own, far) ** 2).mean())) for own in errors]
-    good = [one for one, size in zip(found, sizes, strict=True) if size <= sizes[0]]
-    return good[-1]
+    with_them, without = (float((np.minimum(own, far) ** 2).mean()) for own in errors)
+    return with_them < without
 
 
 def _better(other: Trial, first: Trial) -> bool:
