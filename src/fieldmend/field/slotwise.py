@@ -2,7 +2,7 @@
 
 Flags by distance know one limit a node. Where noise grows with the level (counts, traffic), that
 limit cuts peaks off, which come back every morning and are what a lost morning was. So these flags
-have to pay, too: if hidden readings come out no worse without any of them, nothing is flagged. (Wider
+have to pay, too: if hidden readings come out no worse without any, nothing is flagged. (Wider
 limits instead let small faults in: hidden readings do not see what those do to the rest.)
 """
 
