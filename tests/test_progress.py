@@ -16,7 +16,7 @@ from rich.progress import Progress, TaskProgressColumn, TextColumn
 import fieldmend as fm
 from fieldmend import scratch
 from fieldmend.cli import main, run
-from fieldmend.cli.progress import Bars, Silence
+from fieldmend.cli.progress import Bars, Silence, progress, time_left
 from fieldmend.records import watching
 
 
@@ -100,6 +100,27 @@ def test_bars_start_anew_with_each_stage():
     silent = Silence()
     silent.reading("x").stage("loading", 0.5)
     silent.writing(1)("a")
+
+
+@pytest.mark.parametrize(("done", "before", "left"), [
+    (0.0, 0.0, None), (0.2, 0.0, 40.0), (1.0, 0.0, 0.0), (0.6, 0.5, 40.0), (0.5, 0.5, None),
+])  # fmt: skip
+def test_the_time_left_is_at_the_pace_since_the_stage_began(done, before, left):
+    got = time_left(10.0, done, 1.0, before)
+    assert got == (None if left is None else pytest.approx(left))
+
+
+def test_a_bar_that_stands_says_how_long_it_may_take(monkeypatch):
+    """While one long step lasts, the pace of late is nothing."""
+    out = io.StringIO()
+    screen = Console(file=out, force_terminal=True, width=120)
+    monkeypatch.setattr("fieldmend.cli.terminal.console", lambda stream: screen)
+    with progress(True) as bars:
+        bars._progress.get_time = iter(range(0, 100_000, 30)).__next__
+        step = bars.recovering(100)
+        step("recovering t", 0.2)
+        bars._progress.refresh()
+    assert "-:--:--" not in out.getvalue().splitlines()[-1]
 
 
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 143), (signal.SIGINT, 130)])

@@ -6,6 +6,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from datetime import timedelta
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -110,9 +111,17 @@ class Bars(Silence):
         def step(done: int, total: int, seconds: float) -> None:
             first.append(done) if not first else None
             rate = f"{(done - first[0]) / seconds:.1f}/s" if seconds else ""
-            self._progress.update(task, total=total, completed=done, rate=rate)
+            self._progress.update(task, total=total, completed=done, rate=rate, before=first[0])
 
         return step
+
+
+def time_left(elapsed: float, done: float, total: float, before: float = 0.0) -> float | None:
+    """Seconds, at the pace since the stage began; None before anything is done.
+
+    Pace of late would say nothing while one long step lasts. `before` was done in an earlier run.
+    """
+    return elapsed * (total - done) / (done - before) if done > before else None
 
 
 @contextmanager
@@ -124,13 +133,23 @@ def progress(wanted: bool) -> Iterator[Silence]:
     from rich.progress import (
         BarColumn,
         Progress,
+        ProgressColumn,
+        Task,
         TaskProgressColumn,
         TextColumn,
         TimeElapsedColumn,
-        TimeRemainingColumn,
     )
+    from rich.text import Text
 
     from fieldmend.cli.terminal import console
+
+    class TimeLeft(ProgressColumn):
+        def render(self, task: Task) -> Text:
+            before = float(task.fields.get("before", 0.0))
+            left = time_left(task.elapsed or 0.0, task.completed, task.total or 0.0, before)
+            if left is None or task.total is None:
+                return Text("-:--:--")
+            return Text(str(timedelta(seconds=round(left))))
 
     columns = (
         TextColumn("{task.description}", markup=False),
@@ -138,7 +157,7 @@ def progress(wanted: bool) -> Iterator[Silence]:
         TaskProgressColumn(),
         TextColumn("{task.fields[rate]}", markup=False),
         TimeElapsedColumn(),
-        TimeRemainingColumn(),
+        TimeLeft(),
     )
     with Progress(*columns, console=console(sys.stderr)) as bars:
         yield Bars(bars)
