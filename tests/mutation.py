@@ -52,7 +52,7 @@ NEAREST = {
              "test_engine", "test_problem", "test_room", "test_refit", "test_solvers",
              "test_decomposition", "test_lazy", "test_crew", "test_cluster", "test_spread",
              "test_afar", "test_theorems"),
-    "field": ("test_unchanged", "test_field_rules", "test_field_oracles", "test_field_parameters",
+    "field": ("test_unchanged", "test_days", "test_slotwise", "test_closed_hours", "test_field_rules", "test_field_oracles", "test_field_parameters",
               "test_field_decisions", "test_flags", "test_cycles", "test_filter", "test_modelfile",
               "test_modelfile_edges", "test_field_edges", "test_widening", "test_hidden_readings",
               "test_fieldmodel", "test_field", "test_paying", "test_outages", "test_second",
