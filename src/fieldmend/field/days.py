@@ -18,6 +18,7 @@ from fieldmend.field.model import Data
 from fieldmend.field.scaling import single
 
 _MOST, _EACH = 2, 7  # ways, and days that it takes to tell one: Sundays come in a week
+_READINGS = 2  # for each number that is told by them
 _FAR = 4.0  # departures beyond this many root mean squares count as this far
 _ROUNDS = 8
 _SMOOTH = 72  # courses are smoothed over this part of the day, to either side
@@ -83,9 +84,9 @@ def ways_of(rest: Array, data: Data, length: int, week: int) -> Ways | None:
 
     `week` is the number of days after which they are expected to come again; 1: nothing is.
     """
-    count = min(_MOST, len(data.slots) // (_EACH * length))
+    count = min(_MOST, len(data.slots) // (_EACH * length), _told(data, length) - 1)
     size = float(np.sqrt((rest[data.used] ** 2).mean())) if data.used.any() else 0.0
-    if not count or not size:
+    if count < 1 or not size:
         return None
     rest = np.where(data.used, np.clip(rest, -_FAR * size, _FAR * size), 0.0)
     border = _border(rest, data, length)
@@ -105,6 +106,15 @@ def ways_of(rest: Array, data: Data, length: int, week: int) -> Ways | None:
         own = went[:, days.day % week == weekday]
         usual[:, weekday] = own.sum(axis=1) / (own.shape[1] + 1)
     return Ways(np.ascontiguousarray(single(courses)), usual, border, doubt, _FAR * size)
+
+
+def _told(data: Data, length: int) -> int:
+    """How many numbers of each node and phase its readings tell, two for each.
+
+    As the courses are smoothed, those around count too.
+    """
+    width = 2 * (length // _SMOOTH) + 1
+    return int(data.used.sum() / (data.used.shape[0] * length) * width / _READINGS)
 
 
 def _border(rest: Array, data: Data, length: int) -> int:
