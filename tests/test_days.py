@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import fieldmend as fm
-from fieldmend.field import days
-from fieldmend.field.cycles import Course, course_of, relearnt, with_kinds, without
+from fieldmend.field import choosing, days
+from fieldmend.field.cycles import Course, course_of, explained, relearnt, with_kinds, without
 from fieldmend.field.model import Data
 
 DAY = 24
@@ -207,3 +207,37 @@ def test_a_model_with_kinds_of_days_is_saved_and_applied_to_other_days(tmp_path)
     for row in new[:30]:
         state, now = model.step(state, row)
     assert np.isfinite(now.estimate).all()
+
+
+def test_kinds_are_tried_only_where_days_repeat(monkeypatch):
+    """Weather has days, but no kinds of them: fronts would be taken for one."""
+    asked = []
+
+    def tried(course, *_):
+        asked.append(True)
+        return course
+
+    monkeypatch.setattr(choosing, "with_kinds", tried)
+    rng = np.random.default_rng(8)
+    common = np.cumsum(rng.normal(size=28 * DAY))
+    front = common[:, None] * rng.uniform(0.8, 1.2, 8) + 0.1 * rng.normal(size=(28 * DAY, 8))
+    for X, times in ((front, 0), (gates(8), 1)):
+        lost = silent_days(X.shape, 1)
+        choosing.choose_course(data_of(scaled(np.where(lost, np.nan, X))), [DAY], len(X), 0)
+        assert len(asked) == times
+
+
+def test_kinds_of_few_readings_are_not_told():
+    X = scaled(gates(9, count=28))
+    X[np.random.default_rng(1).random(X.shape) < 0.9] = np.nan
+    assert with_kinds(Course(course_of(data_of(X), DAY), ""), data_of(X), 7).ways is None
+
+
+def test_what_a_course_tells_is_a_share_of_the_variance():
+    rng = np.random.default_rng(2)
+    wave = np.tile(np.sin(2 * np.pi * np.arange(DAY) / DAY), 30)
+    X = wave[:, None] * [1.0, 1.0] + np.sqrt(0.5) * rng.normal(size=(30 * DAY, 2)) + [5.0, -3.0]
+    data = data_of(np.where(rng.random(X.shape) < 0.3, np.nan, X))
+    course = Course(np.tile(np.sin(2 * np.pi * np.arange(DAY) / DAY), (2, 1)), "")
+    assert explained(course, data) == pytest.approx(0.5, abs=0.03)
+    assert explained(Course(np.zeros((2, DAY)), ""), data) == 0.0

@@ -107,12 +107,16 @@ def test_the_worst_twentieth_of_errors_is_left_out():
     assert slotwise._error(one, np.ones(40, dtype=bool)) == pytest.approx(wanted)
     none = np.zeros(0)
     assert slotwise._error(trial_of(truth=none, model=none), none.astype(bool)) == 0.0
+
+
+def test_a_course_is_judged_by_all_errors_gross_ones_as_far_and_no_farther():
+    error = np.array([1.0] * 39 + [100.0])
     data = data_of(np.ones((1, 40)), error[None, :])
     judged = np.ones((1, 40), dtype=bool)
-    assert choosing._errors(data, np.zeros((1, 40)), judged, ~judged) == (
-        pytest.approx(wanted),
-        0.0,
-    )
+    far = 4 * np.quantile(error, 0.95)
+    wanted = np.sqrt((39 + far**2) / 40)
+    got = choosing._errors(data, np.zeros((1, 40)), judged, ~judged)
+    assert got == (pytest.approx(wanted), 0.0)
 
 
 def test_rough_slots_are_worth_another_start():

@@ -66,6 +66,18 @@ def with_kinds(course: Course, data: Data, week: int) -> Course:
     return replace(course, ways=ways_of(data.readings - course.at(data), data, length, week))
 
 
+def explained(course: Course, data: Data) -> float:
+    """Share of the readings' variance that the course tells."""
+    count = np.maximum(data.used.sum(axis=1, keepdims=True), 1)
+
+    def spread(values: Array) -> float:
+        seen = values * data.used
+        return float((((values - seen.sum(axis=1, keepdims=True) / count) * data.used) ** 2).sum())
+
+    total = spread(data.readings)
+    return 1.0 - spread(data.readings - course.at(data)) / total if total > 0 else 0.0
+
+
 def relearnt(course: Course, rest: Data) -> Array:
     """The course, nodes × slots, as some of the readings tell it, from which it was taken off."""
     seen = rest.less(-rest.usual)
