@@ -119,8 +119,11 @@ def test_six_nodes_and_six_slots_are_worth_another_start(shape, worth):
     assert mixture.worth_trying(data_of(np.random.default_rng(0).normal(size=shape))) is worth
 
 
-@pytest.mark.parametrize(("errors", "wanted"), [([3.0], 3.0), ([1.0, 9.0], 1.0), ([2.0] * 3, 2.0)])
-def test_of_two_errors_the_larger_is_left_out_and_of_one_none(errors, wanted):
+@pytest.mark.parametrize(("errors", "wanted"), [
+    ([3.0], 3.0), ([1.0, 9.0], np.sqrt(41.0)), ([2.0] * 3, 2.0),
+    ([1.0] * 60 + [4.0], np.sqrt(76 / 61)), ([1.0] * 60 + [5.0], np.sqrt(76 / 61)),
+])  # fmt: skip
+def test_courses_are_judged_by_all_errors_four_times_the_usual_at_the_most(errors, wanted):
     data = data_of(np.array([errors]))
     judged = np.ones((1, len(errors)), dtype=bool)
     assert choosing._errors(data, np.zeros(judged.shape), judged) == (pytest.approx(wanted),)
