@@ -40,6 +40,7 @@ def test_hours_without_anybody_on_any_day(hours, closed):
 def test_one_night_with_a_reading_and_four_days_are_no_rest():
     heard = heard_at(range(6, 24))
     assert not closed_slots(heard[: 4 * DAY], np.arange(4 * DAY), DAY).any()
+    assert closed_slots(heard[: 5 * DAY], np.arange(5 * DAY), DAY).sum() == 5 * 6  # five tell
     heard[3 * DAY + 3] = True
     got = closed_slots(heard, np.arange(len(heard)), DAY)
     assert set(np.flatnonzero(got) % DAY) <= {0, 1, 2, 4, 5}

@@ -1,5 +1,6 @@
 """Several processes give what one gives, to the last bit."""
 
+import io
 import logging
 import os
 import signal
@@ -10,7 +11,7 @@ import numpy as np
 import pytest
 
 import fieldmend as fm
-from fieldmend.core import engine
+from fieldmend.core import engine, worker
 from fieldmend.core.crew import Processes, WorkersDied
 from fieldmend.recovery import conditions, windows
 
@@ -136,3 +137,13 @@ def test_short_records_start_no_process(monkeypatch):
 def test_what_is_no_number_of_processes_is_refused(workers):
     with pytest.raises(fm.InputError, match="workers"):
         fm.recover(network(1), workers=workers)
+
+
+@pytest.mark.parametrize("cut", [1, 7, 8, 9])
+def test_a_message_that_is_cut_anywhere_is_the_end(cut):
+    pipe = io.BytesIO()
+    worker.send(pipe, {"rows": 3})
+    whole = pipe.getvalue()
+    assert worker.receive(io.BytesIO(whole)) == {"rows": 3}
+    with pytest.raises(EOFError):
+        worker.receive(io.BytesIO(whole[:cut]))

@@ -101,3 +101,9 @@ def test_amounts_that_others_tell_often_are_no_sign():
     assert got[:60, 1].all()
     assert not got[:60, 2].any()  # however often it says so itself
     assert got[:, 3].all()
+
+
+def test_what_is_just_possible_is_possible():
+    values = np.array([[-90.0, 60.0, np.nan], [-90.1, 60.1, 0.0]])
+    wanted = [[False, False, False], [True, True, False]]
+    assert gross.beyond(values, (-90.0, 60.0)).tolist() == wanted
