@@ -1,10 +1,16 @@
 """Hours at which nobody is ever heard: nothing was lost there, and nothing is made up."""
 
+from dataclasses import replace
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
 import fieldmend as fm
 from fieldmend.field.outages import closed_slots
+from fieldmend.recovery.onchange import resting
+from fieldmend.recovery.regional import _Whole
+from fieldmend.recovery.service import service
 from fieldmend.result.cropping import cropped
 from fieldmend.result.spaced import spaced
 from fieldmend.result.states import Service, State
@@ -109,3 +115,20 @@ def test_a_cropped_record_keeps_its_nights():
     assert len(some.observed) < len(closed)
     step = round(len(closed) / len(some.observed))
     np.testing.assert_array_equal((some.state == State.NOT_IN_SERVICE)[:, 0], closed[::step])
+
+
+def test_who_sends_on_change_rests_at_night_and_is_in_service():
+    X = stations()[0].values["value"]
+    life = service(X, 3_600_000_000)
+    assert len(life.closed)
+    assert not len(resting(life, X).closed)
+
+
+def test_what_one_region_rests_from_another_may_have_lost():
+    nights = np.array([[3, 9], [27, 33]])
+    whole = _Whole(np.zeros((48, 4)), None)
+    for at, closed in (([0, 1], nights), ([2, 3], nights[:1])):
+        life = replace(Service.throughout(2), closed=closed)
+        one = SimpleNamespace(service=life)
+        whole.parts.append((SimpleNamespace(decided=np.array(at)), one))
+    assert whole._service().closed.tolist() == [[3, 9]]

@@ -212,10 +212,7 @@ def _reported(fitted: Fit, view: View, level: float) -> Holdout:
     half *= view.sign
     if view.course is not None:
         at = np.searchsorted(fitted.clean.slots, every.slot)
-        centre = (
-            centre
-            + scale * np.broadcast_to(fitted.clean.usual, fitted.clean.used.shape)[every.node, at]
-        )
+        centre = centre + scale * fitted.clean.usual[every.node, at]
     return Holdout(
         every.slot,
         view.order[every.node],

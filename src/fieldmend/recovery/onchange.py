@@ -10,7 +10,7 @@ reading where nothing else is known, near the field where the band is wide.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from scipy.special import ndtr, ndtri
@@ -63,7 +63,8 @@ def resting(life: Service, observed: Array) -> Service:
     longest = int((found.stop - found.start)[inside].max(initial=0))
     at_start, at_end = life.start == 0, life.stop == slots
     kept = at_start | (at_end & (life.stop - life.start > longest))
-    return replace(life, node=life.node[kept], start=life.start[kept], stop=life.stop[kept])
+    # Hours at which nobody has anything to send are no hours without service.
+    return Service(life.node[kept], life.start[kept], life.stop[kept], life.never)
 
 
 @dataclass(frozen=True)

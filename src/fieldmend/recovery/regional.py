@@ -178,5 +178,8 @@ class _Whole:
         start = np.concatenate([own.start for _, own in lives])
         stop = np.concatenate([own.stop for _, own in lives])
         order = np.lexsort((start, node))
-        closed = np.unique(np.concatenate([own.closed for _, own in lives]), axis=0)
+        # What one region rests from, another one may have lost.
+        every = np.concatenate([own.closed for _, own in lives])
+        closed, often = np.unique(every, axis=0, return_counts=True)
+        closed = closed[often == len(lives)]
         return Service(node[order], start[order], stop[order], self.never, closed)
