@@ -61,9 +61,19 @@ else:
         "simulate": "",
     }
 
+    def _offer_shortcuts():
+        """Give pandas and xarray ``.fieldmend`` where somebody imported them: a look, no import."""
+        import sys
+
+        if loaded := {"pandas", "xarray"} & sys.modules.keys():
+            from fieldmend.shortcuts import offer
+
+            offer(loaded)
+
     def __getattr__(name):
         from importlib import import_module
 
+        _offer_shortcuts()  # pandas may have come after this package
         if name not in _HOMES:
             msg = f"module 'fieldmend' has no attribute {name!r}"
             raise AttributeError(msg)
@@ -74,3 +84,5 @@ else:
 
     def __dir__():
         return sorted({*globals(), *__all__})
+
+    _offer_shortcuts()
