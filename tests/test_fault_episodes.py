@@ -85,13 +85,6 @@ def test_companions_are_nearest_in_space():
     assert set(order[7]) == {2, 3, 4, 5, 6}
 
 
-@pytest.mark.parametrize("name", ["voltage", "Battery", "VBAT_V", "batt"])
-def test_a_battery_is_known_by_name(name):
-    X = readings()
-    assert neighbours.battery(context(X, companions={"light": X, name: X}))[0] == name
-    assert neighbours.battery(context(X, companions={"light": X})) is None
-
-
 def test_spikes_up_and_down_have_no_mean():
     X, field = readings(), readings(noise=0)
     X[100, 3] += 12.0

@@ -294,16 +294,6 @@ def test_companions_are_those_whose_deviations_go_along(seed):
     np.testing.assert_allclose(got, want, rtol=1e-9)
 
 
-@pytest.mark.parametrize(("volts", "low"), [(2.0, True), (2.41, True), (2.43, False)])
-def test_a_battery_is_low_beside_what_it_was(volts, low):
-    before = np.linspace(2.5, 2.7, 10)
-    before[0] = 2.4
-    voltage = np.concatenate([before, np.full(16, 2.6), np.full(4, volts)])
-    assert neighbours.battery_low(voltage, 10, 30) is low
-    assert not neighbours.battery_low(voltage[1:], 9, 29)  # too little is known
-    assert not neighbours.battery_low(np.where(np.arange(30) < 10, voltage, np.nan), 10, 30)
-
-
 # What looks like a fault
 
 

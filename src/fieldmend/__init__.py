@@ -65,7 +65,8 @@ else:
         """Give pandas and xarray ``.fieldmend`` where somebody imported them: a look, no import."""
         import sys
 
-        if loaded := {"pandas", "xarray"} & sys.modules.keys():
+        # None stands for a library that somebody wants to be absent.
+        if loaded := [name for name in ("pandas", "xarray") if sys.modules.get(name)]:
             from fieldmend.shortcuts import offer
 
             offer(loaded)

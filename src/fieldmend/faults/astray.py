@@ -10,7 +10,8 @@ import numpy as np
 
 from fieldmend.core.ranks import column_quantiles, quantiles
 from fieldmend.faults import history
-from fieldmend.faults.events import mostly, on_low_battery, recurrent, shared
+from fieldmend.faults.battery import on_low_battery
+from fieldmend.faults.events import mostly, recurrent, shared
 from fieldmend.faults.labels import Context
 from fieldmend.faults.stretches import (
     MAD,

@@ -9,12 +9,13 @@ from typing import Any
 import numpy as np
 
 from fieldmend.faults import history
+from fieldmend.faults.battery import battery
 from fieldmend.faults.certainty import Reach, certain, reach
 from fieldmend.faults.events import DAY
 from fieldmend.faults.explain import explain, explain_event, explain_local, swings
 from fieldmend.faults.kind import Kind
 from fieldmend.faults.labels import Context, Episode
-from fieldmend.faults.neighbours import Panel, battery, battery_low, panel
+from fieldmend.faults.neighbours import Panel, panel
 from fieldmend.faults.packets import Packets
 from fieldmend.faults.stretches import (
     MAD,
@@ -312,9 +313,8 @@ def _dead(stretch: Stretch, seen: Panel, context: Context) -> bool:
 
 def _low_battery(stretch: Stretch, context: Context) -> bool:
     volts = battery(context)
-    return volts is not None and battery_low(
-        volts[1][:, stretch.node], int(stretch.at[0]), int(stretch.at[-1]) + 1
-    )
+    first, last = int(stretch.at[0]), int(stretch.at[-1])
+    return volts is not None and volts.low(stretch.node, first, last + 1)
 
 
 def _noisy(stretch: Stretch) -> bool:

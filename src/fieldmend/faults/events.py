@@ -6,7 +6,7 @@ import numpy as np
 
 from fieldmend.core.ranks import row_medians
 from fieldmend.faults.labels import Context
-from fieldmend.faults.neighbours import battery, battery_low, companions
+from fieldmend.faults.neighbours import companions
 from fieldmend.faults.stretches import (
     Array,
     Mask,
@@ -80,18 +80,6 @@ def mostly(part: Mask, found: Mask) -> Mask:
     for n in np.flatnonzero((part & found).any(axis=0)):
         for a, b in zip(*stretches(found[:, n]), strict=True):
             out[a:b, n] = part[a:b, n].mean() >= 0.5
-    return out
-
-
-def on_low_battery(found: Mask, context: Context) -> Mask:
-    """Stretches of `found` in which the node's battery is lower than nearly ever before."""
-    out = np.zeros(found.shape, dtype=np.bool_)
-    volts = battery(context)
-    if volts is None:
-        return out
-    for n in np.flatnonzero(found.any(axis=0)):
-        for a, b in zip(*stretches(found[:, n]), strict=True):
-            out[a:b, n] = battery_low(volts[1][:, n], int(a), int(b))
     return out
 
 

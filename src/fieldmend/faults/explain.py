@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from fieldmend.faults.battery import Battery, battery
 from fieldmend.faults.kind import Kind
 from fieldmend.faults.labels import Context
-from fieldmend.faults.neighbours import Panel, battery
+from fieldmend.faults.neighbours import Panel
 from fieldmend.faults.stretches import Array, middle
 from fieldmend.text import figure, moment
 
@@ -162,11 +163,10 @@ def _time(slot: int, context: Context) -> str:
     return moment(context.times[slot], year=False)
 
 
-def _battery(voltage: tuple[str, Array], stretch: Stretch) -> str:
-    name, values = voltage
-    here = values[stretch.at, stretch.node]
+def _battery(battery: Battery, stretch: Stretch) -> str:
+    here = battery.volts[stretch.at, stretch.node]
     here = here[~np.isnan(here)]
-    return f", {name} {middle(here[-max(here.size // 5, 1) :]):.2f}" if here.size else ""
+    return f", {battery.name} {middle(here[-max(here.size // 5, 1) :]):.2f}" if here.size else ""
 
 
 def _unit(context: Context) -> str:

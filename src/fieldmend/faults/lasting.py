@@ -14,12 +14,12 @@ import numpy as np
 from fieldmend.core.ranks import quantiles
 from fieldmend.faults.answers import estranged
 from fieldmend.faults.astray import absurd, displaced, runaway, strayed
+from fieldmend.faults.battery import on_low_battery
 from fieldmend.faults.events import (
     DAY,
     keeps_its_distance,
     local,
     mostly,
-    on_low_battery,
     recurrent,
     shared,
 )

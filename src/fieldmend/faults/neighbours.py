@@ -1,4 +1,4 @@
-"""Who can testify about a node: its nearest companions, and its battery."""
+"""Who can testify about a node: its nearest companions."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from fieldmend.faults.labels import Context
 from fieldmend.faults.stretches import Array, Mask, node_medians, slot_medians
 
 COMPANIONS = 5
-BATTERY = ("voltage", "battery", "vbat", "batt")
 # Slots from which correlations are taken, evenly spaced.
 SAMPLE = 500
 
@@ -90,20 +89,3 @@ def correlations(deviation: Array) -> Array:
     energy = (part**2).T @ seen
     norm = np.sqrt(energy * energy.T)
     return np.asarray((part.T @ part) / np.where(norm > 0, norm, 1.0))
-
-
-def battery(context: Context) -> tuple[str, Array] | None:
-    """The companion condition that is named like a voltage, if there is one."""
-    for name, values in context.companions.items():
-        if any(word in name.lower() for word in BATTERY):
-            return name, np.asarray(values, dtype=np.float64)
-    return None
-
-
-def battery_low(voltage: Array, start: int, stop: int) -> bool:
-    """Whether a node's voltage in the last fifth of a stretch is below nearly all it was before."""
-    before, here = voltage[:start], voltage[start + 4 * (stop - start) // 5 : stop]
-    before, here = before[~np.isnan(before)], here[~np.isnan(here)]
-    if before.size < 10 or here.size == 0:
-        return False
-    return bool(np.median(here) < np.quantile(before, 0.02))

@@ -16,11 +16,12 @@ import numpy as np
 from scipy.special import bdtrc, pdtrc
 
 from fieldmend import geo
-from fieldmend.faults.events import DAY, WITNESSES, on_low_battery
+from fieldmend.faults.battery import is_battery, on_low_battery
+from fieldmend.faults.events import DAY, WITNESSES
 from fieldmend.faults.excursions import LAG, Course, Went, window_medians
 from fieldmend.faults.implied import Implied, implied
 from fieldmend.faults.labels import Context
-from fieldmend.faults.neighbours import BATTERY, companions, correlations
+from fieldmend.faults.neighbours import companions, correlations
 from fieldmend.faults.stretches import (
     Array,
     Mask,
@@ -264,7 +265,7 @@ def by_conditions(values: Array, flagged: Mask, context: Context, mute: Mask) ->
     others = [
         part
         for name, part in context.companions.items()
-        if np.shape(part) == values.shape and not any(word in name.lower() for word in BATTERY)
+        if np.shape(part) == values.shape and not is_battery(name)
     ]
     long = [
         (n, a, b)
