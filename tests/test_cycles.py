@@ -81,6 +81,42 @@ def test_a_course_that_helps_in_outages_must_not_harm_where_others_are_heard(
     assert said.endswith(": used") if used else "harms where others are heard" in said
 
 
+@pytest.mark.parametrize(
+    ("short", "brief", "used"),
+    [(0.11, True, True), (0.15, True, False), (0.15, False, True)],
+)
+def test_a_course_must_not_lose_more_in_short_gaps_than_it_gains_in_all(
+    short, brief, used, monkeypatch
+):
+    """Long gaps have the large errors: a gain of a tenth there once cost a half in all others."""
+    rng = np.random.default_rng(3)
+    truth = rng.normal(size=(9, 10 * DAY))
+    hidden = rng.random(truth.shape) < 0.1
+    hidden[:, 1:] &= ~hidden[:, :-1]  # one by one,
+    long = np.zeros(truth.shape, dtype=bool)
+    long[2, 100:140] = long[5, 200:240] = True
+    data = Data(truth, np.ones(truth.shape, bool), np.arange(truth.shape[1]))
+    monkeypatch.setattr(choosing, "draw_hidden", lambda *_: hidden | long)
+    guesses = iter([truth + np.where(long, 2.0, 0.1), truth + np.where(long, 1.6, short)])
+    monkeypatch.setattr(choosing, "quick_mean", lambda *_: next(guesses))
+    monkeypatch.setattr(choosing, "course_of", lambda rest, length: np.zeros((9, length)))
+    monkeypatch.setattr(choosing, "_worth_it", lambda *_: True)
+    monkeypatch.setattr(choosing, "_much_is_brief", lambda *_: brief)
+    monkeypatch.setattr(choosing, "usual_company", lambda *_: np.inf)  # nobody is in company
+    said = choosing.choose_course(data, [DAY], truth.shape[1], 0).said
+    assert said.endswith(": used" if used else "not used, it harms in short gaps")
+
+
+def test_much_is_brief_by_share_of_what_was_lost():
+    lost = np.zeros((2, 10 * DAY), dtype=bool)
+    lost[0, 20:100] = True
+    lost[1, ::10] = True
+    assert choosing._much_is_brief(lost, DAY)
+    lost[1, ::2] = False
+    lost[1, 100:] = False
+    assert not choosing._much_is_brief(lost, DAY)
+
+
 def test_short_gaps_are_no_question_of_cycles():
     rng = np.random.default_rng(2)
     X = days(rng, 8.0)

@@ -61,6 +61,26 @@ def test_of_three_nodes_the_two_that_agree_are_believed(seed):
     assert not found[:, 1:].any()
 
 
+@pytest.mark.parametrize("share", [0.15, 0.2, 0.25, 0.3])
+@pytest.mark.parametrize("seed", range(3))
+def test_a_node_that_left_early_is_off_since_then_not_before(seed, share):
+    """Of a sensor that failed in the first week of a month, the week was flagged."""
+    X = readings(1500, seed=seed)
+    start = int(share * len(X))
+    X[start:, 2] += 12.0
+    found, _ = answers.estranged(X, np.zeros(X.shape, dtype=bool), context(X))
+    assert found[start:, 2].mean() > 0.95
+    assert not found[:start, 2].any()
+    assert not np.delete(found, 2, axis=1).any()
+
+
+def test_a_restless_beginning_is_the_fault_itself():
+    X = readings(1500)
+    X[:400, 2] += np.random.default_rng(0).normal(0, 8, 400)
+    found, _ = answers.estranged(X, np.zeros(X.shape, dtype=bool), context(X))
+    assert not found[400:, 2].any()
+
+
 def test_what_a_likest_node_sees_too_is_no_fault():
     X = readings(1500)
     X[400:800, [3, 4]] += 9.0

@@ -4,6 +4,7 @@ Arrays are slots × nodes, NaN = not observed. See `docs/faults.md` for what eac
 """
 
 from fieldmend.faults.agreed import agreed
+from fieldmend.faults.apart import Apart, standing_apart
 from fieldmend.faults.daily import daily
 from fieldmend.faults.episodes import classify, confidence, kinds
 from fieldmend.faults.jumping import jumping
@@ -15,6 +16,7 @@ from fieldmend.faults.seen_too import alone, spared
 from fieldmend.faults.spikes import spikes
 
 __all__ = [
+    "Apart",
     "Context",
     "Episode",
     "Expect",
@@ -32,4 +34,5 @@ __all__ = [
     "search",
     "spared",
     "spikes",
+    "standing_apart",
 ]

@@ -10,6 +10,7 @@ do now and then (change their level for good, run dry) is no fault of one.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from itertools import pairwise
 
 import numpy as np
 
@@ -51,6 +52,8 @@ UNKNOWN = 5.0
 OTHERS, PART = 2, 1 / 3
 # Where either half of a record may be false, the other one is as far off from it.
 ALIKE = 0.7
+# Share of a block's readings that are off where all of it is.
+THROUGHOUT = 0.9
 # Of so many nodes one does not move the median.
 MANY = 12
 # Readings around one that tell whether it came back, and usual distances that are off at all.
@@ -186,11 +189,30 @@ def _apart(seen: _Seen, node: int, rows: Array, edges: Array, shortest: int) -> 
     k = int(np.argmin(unlikely))
     best = int(first[k]), int(stop[k])
     found = _sized(seen, node, lines, rows, best)
-    after = best[1], edges.size - 1
-    if best[0] == 0 and lines.judged(*after) and seen.at_home(node, found.inside):
-        other = _sized(seen, node, lines, rows, after)
-        found = other if other.size > ALIKE * found.size else found
+    if best[0] == 0 and seen.at_home(node, found.inside):
+        left = _leaves(seen, node, found, lines, rows)
+        if lines.counts[left] >= HEARD:
+            other = _sized(seen, node, lines, rows, (left, edges.size - 1))
+            if other.size > ALIKE * found.size:
+                # A short beginning knows little of what is usual: the rest is no farther off from
+                # it than it is from the rest.
+                size, usual = min(found.size, other.size), max(found.usual, other.usual)
+                return replace(other, size=size, usual=usual)
     return found
+
+
+def _leaves(seen: _Seen, node: int, one: _Apart, lines: _Lines, rows: Array) -> int:
+    """Blocks at the beginning of a record that are off throughout; where a stretch ends is rough.
+
+    A few readings of what comes after would make a short beginning look restless.
+    """
+    off = np.abs(_off(seen, node, one, rows)) > OFF * one.usual
+    known = ~np.isnan(seen.z[rows, node])
+    for block, (a, b) in enumerate(pairwise(lines.edges)):
+        heard = known[a:b]
+        if heard.any() and off[a:b][heard].mean() < THROUGHOUT:
+            return block
+    return len(lines.edges) - 1
 
 
 class _Lines:

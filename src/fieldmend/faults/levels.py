@@ -6,7 +6,7 @@ import numpy as np
 
 from fieldmend.faults.implied import Implied
 from fieldmend.faults.labels import Context
-from fieldmend.faults.shifts import AT_HOME, Blocks, began_at_home, outstanding
+from fieldmend.faults.shifts import Blocks, began_at_home, outstanding
 from fieldmend.faults.stretches import Array, Mask, joined, node_medians, rolling, slot_medians
 
 
@@ -38,8 +38,7 @@ def shifted(values: Array, field: Implied, left_out: Mask, context: Context) -> 
     levels = node_medians(off)
     for shift in shifts:
         n, home, size = shift.node, shift.home, shift.size
-        long = shift.inside.stop > AT_HOME * len(off)
-        if shift.inside.start == 0 and long and began_at_home(off[:, n], shift.inside.stop, levels):
+        if shift.inside.start == 0 and began_at_home(off[:, n], shift.inside.stop, levels):
             home, size = home + size, -size  # it began where it belongs, and left for good
         out[:, n] = away(residual[:, n] - home, size, shift.spread)
     return out & ~np.isnan(values)

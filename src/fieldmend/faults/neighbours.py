@@ -11,6 +11,8 @@ from fieldmend.faults.labels import Context
 from fieldmend.faults.stretches import Array, Mask, node_medians, slot_medians
 
 COMPANIONS = 5
+# Share of a node's readings that are false: from then on its level is that of the others meanwhile.
+MUCH = 0.25
 # Slots from which correlations are taken, evenly spaced.
 SAMPLE = 500
 
@@ -49,6 +51,17 @@ def panel(values: Array, flagged: Mask, context: Context) -> Panel:
     # A node without any sound reading is taken to belong where the others are.
     known = ~np.isnan(level)
     level = np.where(known, level, np.median(level[known]) if known.any() else np.nan)
+    # One that is sound for a week of a month has its level of that week, the others theirs of the
+    # month: what the month brought is no distance between them.
+    false = (flagged & ~np.isnan(values)).sum(axis=0)
+    for n in map(int, np.flatnonzero(known & (false > MUCH * (~np.isnan(values)).sum(axis=0)))):
+        sound = np.flatnonzero(~np.isnan(deviation[:, n]))
+        theirs = slot_medians(deviation[np.ix_(sound, order[n][order[n] >= 0])])
+        both = ~np.isnan(theirs)
+        if both.any():
+            shift = float(np.median(deviation[sound[both], n] - theirs[both]))
+            level[n] += shift
+            deviation[:, n] -= shift
     return Panel(deviation, level, order, in_space)
 
 

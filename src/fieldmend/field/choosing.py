@@ -16,7 +16,7 @@ from fieldmend.field.cycles import (
     without,
 )
 from fieldmend.field.fitting import quick_mean
-from fieldmend.field.holdout import draw_hidden, runs_of
+from fieldmend.field.holdout import distances, draw_hidden, runs_of
 from fieldmend.field.model import Data
 from fieldmend.field.outages import usual_company
 
@@ -43,8 +43,9 @@ def choose_course(data: Data, asked: list[int], slots: int, seed: int) -> Course
     if not hidden.any() or not rest.used.any():
         return None
     company = hidden & (rest.used.sum(axis=0) >= _COMPANY * usual_company(rest.used))
-    plain, by_company = _errors(data, quick_mean(rest, seed), hidden, company)
-    found: list[tuple[float, float, int, bool]] = []
+    judged = hidden, company, hidden & _briefly(rest.used, min(lengths))
+    plain = _errors(data, quick_mean(rest, seed), *judged)
+    found: list[tuple[tuple[float, ...], int, bool]] = []
     for length in lengths:
         usual = Course(course_of(rest, length), "")
         tried = [usual]
@@ -53,18 +54,16 @@ def choose_course(data: Data, asked: list[int], slots: int, seed: int) -> Course
             tried += [every] if every.ways is not None else []
         for course in tried:
             cyclic = quick_mean(without(rest, course), seed) + course.at(rest)
-            overall, heard = _errors(data, cyclic, hidden, company)
-            found.append((overall, heard, length, course.ways is not None))
-    error, heard, chosen, kinds = min(found, key=lambda one: one[0] / (_BETTER if one[3] else 1.0))
-    change = 100 * (error / plain - 1) if plain > 0 else 0.0
+            errors = _errors(data, cyclic, *judged)
+            found.append((errors, length, course.ways is not None))
+    cyclic_errors, chosen, kinds = min(
+        found, key=lambda one: one[0][0] / (_BETTER if one[2] else 1.0)
+    )
+    change = 100 * (cyclic_errors[0] / plain[0] - 1) if plain[0] > 0 else 0.0
     said = f"a cycle of {chosen} slots changed the error on hidden readings by {change:+.0f} %: "
-    if error >= _BETTER * plain:
-        return Course(np.zeros((len(data.used), 1)), said + "not used")
-    # In an outage of all nodes any course helps; what it costs where others are heard must not be
-    # hidden behind that.
-    if heard > by_company:
-        said += "not used, it harms where others are heard"
-        return Course(np.zeros((len(data.used), 1)), said)
+    refused = _refused(plain, cyclic_errors, brief=_much_is_brief(data.lost, min(lengths)))
+    if refused:
+        return Course(np.zeros((len(data.used), 1)), said + refused)
     course = Course(course_of(data, chosen), said + "used")
     if not kinds:
         return course
@@ -82,6 +81,36 @@ def _worth_it(data: Data, length: int) -> bool:
     total = int(lost.sum())
     long = int(lost[lost >= max(length // _LONG, 2)].sum())
     return total >= _WORTH[0] * data.used.size and long >= _WORTH[1] * total
+
+
+def _refused(plain: tuple[float, ...], cyclic: tuple[float, ...], *, brief: bool) -> str:
+    """Why a course is not used, if so, by errors without and with it.
+
+    Overall, where others are heard, and in short gaps. In an outage of all nodes any course helps;
+    what it costs where others are heard must not be hidden behind that. Nor behind a few long gaps,
+    whose errors are the large ones: where much of what was lost is short (`brief`), it may lose no
+    greater part of the error there than it gains in all.
+    """
+    if cyclic[0] >= _BETTER * plain[0]:
+        return "not used"
+    if cyclic[1] > plain[1]:
+        return "not used, it harms where others are heard"
+    if brief and cyclic[2] * cyclic[0] > plain[2] * plain[0]:
+        return "not used, it harms in short gaps"
+    return ""
+
+
+def _briefly(used: Mask, length: int) -> Mask:
+    """Entries in gaps that are not long."""
+    back, ahead = distances(used, np.arange(used.shape[1]))
+    return np.asarray(back + ahead - 1 < max(length // _LONG, 2))
+
+
+def _much_is_brief(lost: Mask, length: int) -> bool:
+    """Whether a share of what was lost that counts lies in such gaps."""
+    runs = runs_of(lost)[1]
+    brief = runs[runs < max(length // _LONG, 2)]
+    return bool(brief.sum() >= _WORTH[1] * runs.sum())
 
 
 def _errors(data: Data, guess: Array, *judged: Mask) -> tuple[float, ...]:

@@ -9,13 +9,14 @@ from functools import partial
 
 import numpy as np
 
+from fieldmend import faults
 from fieldmend.core import engine
 from fieldmend.core.crew import Crew
 from fieldmend.core.engine import blocks
 from fieldmend.field.fitted import FittedField
 from fieldmend.flags import Flag
 from fieldmend.grid import Array, Grid
-from fieldmend.quantities import Quantity
+from fieldmend.quantities import Kind, Quantity
 from fieldmend.recovery import notes
 from fieldmend.recovery.decisions import settled
 from fieldmend.recovery.extrapolating import margin, widen
@@ -122,6 +123,10 @@ def recover_condition(  # noqa: PLR0913 - what, and by whom
         band,
     )
     said = sentences(grid, known, life, options, len(plan)) if spoken else []
+    if spoken and quantity.kind in (Kind.LINEAR, Kind.BOUNDED):
+        unit = setting.unit or quantity.unit
+        apart = faults.standing_apart(_sample(X, setting.limits), unit)
+        said += notes.about_apart(grid, apart, unit)
     found = without_huge(sink.result(life, given, notes=said), grid.nodes)
     again = sink.solved[0].again if len(plan) == 1 else None
     return settled(found, grid, options), again
@@ -199,13 +204,18 @@ def _pieces(grid: Grid, name: str, plan: Sequence[Window]) -> Iterator[Piece]:
 
 def _levels(X: Array, limits: tuple[float, float] | None) -> Array:
     """Each node's usual distance from the network's median, on evenly spaced slots."""
-    sample = np.asarray(X[:: max(1, -(-X.size // SAMPLED))])
-    sample = np.where(outside(sample, limits), np.nan, sample)
-    sample = sample[~np.isnan(sample).all(axis=1)]
+    sample = _sample(X, limits)
     if not len(sample):
         return np.zeros(X.shape[1])
     with np.errstate(over="ignore", invalid="ignore"):
         return medians(sample - np.nanmedian(sample, axis=1, keepdims=True))
+
+
+def _sample(X: Array, limits: tuple[float, float] | None) -> Array:
+    """Evenly spaced slots in which somebody was heard within the limits."""
+    sample = np.asarray(X[:: max(1, -(-X.size // SAMPLED))])
+    sample = np.where(outside(sample, limits), np.nan, sample)
+    return np.asarray(sample[~np.isnan(sample).all(axis=1)])
 
 
 def _nothing(grid: Grid, name: str, known: Witnesses, life: Service, storage: Storage) -> Recovered:

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
+from fieldmend.faults import Apart
 from fieldmend.grid import Grid
 from fieldmend.recovery.judging import FEWEST_NODES, FEWEST_READINGS, FEWEST_SLOTS
 from fieldmend.recovery.witnesses import Witnesses
 from fieldmend.result.states import Service
-from fieldmend.text import NAMED, count, counted, moment, named, percent, shown
+from fieldmend.text import NAMED, count, counted, figure, measure, moment, named, percent, shown
 
 LEFT_EMPTY = "never fitted, left empty (--extrapolate estimates it)"
 
@@ -55,6 +56,27 @@ def about_nodes(
             f"nodes {nodes[known.twin[n]]} and {nodes[n]} have the same readings throughout: "
             "they count as one when readings are compared"
         )
+
+
+def about_apart(grid: Grid, apart: Sequence[Apart], unit: str) -> Iterator[str]:
+    """Nodes that are far from all others throughout: told, since nothing says who is right."""
+    for one in apart[:NAMED]:
+        node = shown(grid.nodes[one.node])
+        side = "above" if one.off > 0 else "below"
+        far = f"{measure(abs(one.off), unit)} {side} the network's median"
+        if one.unit:
+            yield (
+                f"node {node} reads {figure(one.level)}, {far} throughout: in {one.unit}? "
+                f"That would be {measure(one.converted, unit)}, as the others read; nothing is "
+                "flagged for it"
+            )
+        else:
+            yield (
+                f"node {node} is {far} throughout, farther than all others: another place, or off "
+                "since before this file; nothing is flagged for it"
+            )
+    if len(apart) > NAMED:
+        yield f"and {counted(len(apart) - NAMED, 'node')} more far from all others throughout"
 
 
 def _closed(grid: Grid, life: Service, *, extrapolate: bool) -> Iterator[str]:
