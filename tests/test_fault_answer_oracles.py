@@ -90,10 +90,15 @@ def test_a_record_is_parted_where_its_spreads_differ_most(seed):
 
 
 def _is_the_other_half(seen, node, got, began):
-    """The rest of a record that began as it should: it is nearly as far from the beginning."""
-    first = began.inside[-1] + 1
-    far = got.size > 0.7 * _size(seen, node, began)
-    return far and got.inside[0] == first and seen.at_home(node, began.inside)
+    """The rest of a record that began as it should: off from the beginning too, by its own line.
+
+    As large as the beginning is from the rest; the beginning may end some blocks earlier.
+    """
+    size, own = _size(seen, node, began), _size(seen, node, got)
+    assert got.size == pytest.approx(size)
+    assert got.distance == pytest.approx(own * got.usual)
+    assert own > min(0.7 * size, 3.0)
+    return got.inside[0] <= began.inside[-1] + 1 and seen.at_home(node, began.inside)
 
 
 def _size(seen, node, one):
@@ -140,7 +145,7 @@ def test_others_that_are_a_third_as_far_off_meanwhile_make_it_no_fault_of_one(se
 @pytest.mark.parametrize("seed", range(4))
 def test_readings_between_false_ones_of_a_day_are_false_if_most_of_them_are(seed):
     rng = np.random.default_rng(seed)
-    one = answers._Apart(np.arange(3), np.zeros(3), 0.5, 12.0)
+    one = answers._Apart(np.arange(3), np.zeros(3), 0.5, 6.0, 12.0)
     limit = 0.5 * 12.0 / 3
     off = rng.normal(size=300)
     off[80:200] = rng.choice([0.0, 5.0], size=120, p=[0.3, 0.7] if seed % 2 else [0.55, 0.45])
@@ -158,7 +163,7 @@ def test_readings_between_false_ones_of_a_day_are_false_if_most_of_them_are(seed
 def test_off_is_three_usual_distances_and_a_third_of_how_far_the_stretch_goes():
     off = np.concatenate([np.zeros(40), np.full(40, 2.9), np.full(40, 3.1)])
     for size, found in ((7.0, [*range(80, 120)]), (9.2, [*range(80, 120)]), (9.4, [])):
-        one = answers._Apart(np.arange(3), np.zeros(3), 1.0, size)
+        one = answers._Apart(np.arange(3), np.zeros(3), 1.0, size, size)
         assert np.flatnonzero(answers._away(off, one, 30)).tolist() == found
 
 

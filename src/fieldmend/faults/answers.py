@@ -52,7 +52,7 @@ UNKNOWN = 5.0
 OTHERS, PART = 2, 1 / 3
 # Where either half of a record may be false, the other one is as far off from it.
 ALIKE = 0.7
-# Share of a block's readings that are off where all of it is.
+# A block in which so much less than the usual share of the readings is off belongs to what follows.
 THROUGHOUT = 0.9
 # Of so many nodes one does not move the median.
 MANY = 12
@@ -127,12 +127,13 @@ def estranged(values: Array, left_out: Mask, context: Context) -> tuple[Mask, bo
 class _Apart:
     """A node's stretch, what it makes of the others in the rest, and how far off it is there.
 
-    `inside` are the slots of the stretch that were asked; `size` is in `usual` distances.
+    `inside` are the slots of the stretch that were asked; `size` is the `distance` in usual ones.
     """
 
     inside: Array
     weights: Array
     usual: float
+    distance: float = 0.0
     size: float = 0.0
 
 
@@ -193,26 +194,29 @@ def _apart(seen: _Seen, node: int, rows: Array, edges: Array, shortest: int) -> 
         left = _leaves(seen, node, found, lines, rows)
         if lines.counts[left] >= HEARD:
             other = _sized(seen, node, lines, rows, (left, edges.size - 1))
-            if other.size > ALIKE * found.size:
-                # A short beginning knows little of what is usual: the rest is no farther off from
-                # it than it is from the rest.
-                size, usual = min(found.size, other.size), max(found.usual, other.usual)
-                return replace(other, size=size, usual=usual)
+            if other.size > min(ALIKE * found.size, OFF):
+                # As large as from the rest: a short beginning knows little of what is usual, and a
+                # sensor that lost its gain is calm.
+                return replace(other, size=found.size)
     return found
 
 
 def _leaves(seen: _Seen, node: int, one: _Apart, lines: _Lines, rows: Array) -> int:
-    """Blocks at the beginning of a record that are off throughout; where a stretch ends is rough.
+    """Blocks that a record's beginning has without those at its end that are off less than usual.
 
-    A few readings of what comes after would make a short beginning look restless.
+    Where a stretch ends is rough: some readings of what comes after would make a short beginning
+    look restless.
     """
-    off = np.abs(_off(seen, node, one, rows)) > OFF * one.usual
-    known = ~np.isnan(seen.z[rows, node])
-    for block, (a, b) in enumerate(pairwise(lines.edges)):
-        heard = known[a:b]
-        if heard.any() and off[a:b][heard].mean() < THROUGHOUT:
-            return block
-    return len(lines.edges) - 1
+    rows = rows[: one.inside.size]
+    off, known = np.abs(_off(seen, node, one, rows)) > OFF * one.usual, seen.z[rows, node]
+    shares = [
+        off[a:b].sum() / max(np.count_nonzero(~np.isnan(known[a:b])), 1)
+        for a, b in pairwise(lines.edges[lines.edges <= rows.size])
+    ]
+    stop, usual = len(shares), float(np.median(shares))
+    while stop > 1 and shares[stop - 1] < THROUGHOUT * usual:
+        stop -= 1
+    return stop
 
 
 class _Lines:
@@ -263,7 +267,7 @@ def _sized(seen: _Seen, node: int, lines: _Lines, rows: Array, blocks: tuple[int
     views = [_off(seen, node, one, inside)]
     views += [own - _by_one(seen, node, int(m), inside) for m in seen.likest[node] if m != node]
     off = min((_typical(view) for view in views if not np.isnan(view).all()), default=0.0)
-    return replace(one, size=off / one.usual)
+    return replace(one, distance=off, size=off / one.usual)
 
 
 def _off(seen: _Seen, node: int, one: _Apart, slots: Array | slice) -> Array:
@@ -309,7 +313,7 @@ def _away(off: Array, one: _Apart, day: int) -> Mask:
     """
     heard = np.flatnonzero(~np.isnan(off))
     out = np.zeros(off.size, dtype=np.bool_)
-    far = np.abs(off[heard]) > max(OFF, PART * one.size) * one.usual
+    far = np.abs(off[heard]) > max(OFF * one.usual, PART * one.distance)
     crowd = rolling(far.astype(float), AROUND) >= 0.5
     runs = grown(crowd, joined(far, day))
     out[heard] = runs if runs.any() and far[runs].mean() > 0.5 else far & joined(crowd, AROUND)
