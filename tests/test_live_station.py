@@ -9,6 +9,7 @@ import pytest
 import fieldmend as fm
 from fieldmend.flags import Flag
 from fieldmend.live.following import Follower
+from fieldmend.live.intake import Busy
 from fieldmend.live.messages import Reading
 from fieldmend.live.modelling import Models
 from fieldmend.live.settings import DAY, MINUTE
@@ -296,3 +297,20 @@ def test_a_shower_is_not_flagged_at_once():
         said = follower.follow({"temperature": y}, grid.nodes, int(grid.times[row]), grid.slot)
         flags.append(said["temperature"].flag[4])
     assert flags == [Flag.SUSPECT, Flag.PASS]
+
+
+def test_a_disk_with_room_for_one_word_is_still_full(live):
+    """Or the status would change at every look while every POST is refused."""
+    live.slot(FITTED)
+    health, (pages,) = live.station.intake.health, live.rows("PRAGMA page_count").fetchone()
+    live.rows(f"PRAGMA max_page_count = {pages + 2}")
+    many = [Reading(f"n{k}", "temperature", live.clock.now(), 1.0) for k in range(3000)]
+    with pytest.raises(Busy, match="full"):
+        live.take(many)
+    for _ in range(3):
+        live.station.tick()
+        assert health.status == "degraded"
+    live.rows("PRAGMA max_page_count = 1000000")
+    live.station.tick()
+    assert health.status == "ok"
+    assert live.station.journal.get("room") == ""
