@@ -9,13 +9,14 @@ import pytest
 
 import fieldmend as fm
 from fieldmend.flags import Flag
+from fieldmend.live.companions import Companions, Drifts
 from fieldmend.live.following import Follower
 from fieldmend.live.intake import Busy
 from fieldmend.live.messages import Reading
 from fieldmend.live.modelling import Models
 from fieldmend.live.settings import DAY, MINUTE
 from fieldmend.live.station import Station
-from live_site import FITTED, NODES, model, record, site
+from live_site import FITTED, NODES, cut, model, record, site
 
 
 @pytest.fixture
@@ -315,3 +316,20 @@ def test_a_disk_with_room_for_one_word_is_still_full(live):
     live.station.tick()
     assert health.status == "ok"
     assert live.station.journal.get("room") == ""
+
+
+def test_who_was_on_the_way_to_a_drift_is_so_after_a_restart_and_with_a_new_model(tmp_path):
+    one = site(tmp_path)
+    one.station.models.companions = Companions.fit(cut(record(), slice(0, 600)))
+    one.station.drifts = Drifts(one.station.models.companions)
+    for row in range(FITTED, FITTED + 20):
+        one.slot(row)
+    before = one.station.drifts._past["temperature"]
+    assert before.heard.tolist() == [20] * NODES
+    with one.station.journal.lock:
+        one.station._reload(one.station.journal.connection)
+    after = one.station.drifts._past["temperature"]
+    one.close()
+    assert after is not before
+    assert after.heard.tolist() == [20] * NODES
+    np.testing.assert_allclose(after.ratio, before.ratio, atol=1e-9)

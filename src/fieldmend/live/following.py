@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -94,14 +94,18 @@ class Follower:
     _bounds: dict[str, Scale] = field(default_factory=dict)
     _columns: Array = field(default_factory=lambda: np.zeros(0, np.intp))
 
-    def replay(self, grid: Grid) -> None:
-        """Begin anew, and follow the readings of past slots: after a start, or with a new model."""
+    def replay(
+        self, grid: Grid, hear: Callable[[dict[str, Said], int], object] = lambda said, time: None
+    ) -> None:
+        """Begin anew, and follow the readings of past slots: after a start, or with a new model.
+
+        `hear` is told what is said of each.
+        """
         self.states, self._calm, self._restless = {}, {}, {}
         self.onward, self._rows = {}, {}
         for row, time in enumerate(grid.times.tolist()):
-            self.follow(
-                {name: X[row] for name, X in grid.values.items()}, grid.nodes, time, grid.slot
-            )
+            readings = {name: X[row] for name, X in grid.values.items()}
+            hear(self.follow(readings, grid.nodes, time, grid.slot), time)
 
     def follow(
         self, readings: dict[str, Array], nodes: tuple[str, ...], time: int, slot: int
