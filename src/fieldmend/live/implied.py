@@ -89,13 +89,15 @@ class Implied:
     def common(self, off: Array, known: Mask) -> Array:
         """1 where a node is off alone; more where many others, half as much or more, are too.
 
-        A drift is one node's. Where many are off, days are new, and what is implied is not so.
+        A drift is one node's. Where many are off, days are new, and what is implied is not so. Who
+        is `known` to be false is not excused by others that become so: its episode would end, and
+        it would be one of the many itself.
         """
         ratio = np.where(known, 0.0, np.abs(off) / self.limit)
         many = max(3, int(MANY * len(ratio)))
         first = np.sort(ratio)[::-1]
         others = np.where(ratio >= first[many - 1], first[many], first[many - 1])
-        out: Array = np.maximum(1.0, 2.0 * others)
+        out: Array = np.where(known, 1.0, np.maximum(1.0, 2.0 * others))
         return out
 
     def _without(self, y: Array, false: Mask) -> Array:
