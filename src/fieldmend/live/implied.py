@@ -30,6 +30,7 @@ FEW, BEYOND = 3, 2.5  # days, and times the largest of thirds of so few
 TAIL = 3.5  # of the largest of days: a new one is f times that of D others once in (D + 1) f^TAIL
 FEWEST = 6  # nodes
 MANY = 0.08  # of the nodes (three at least) that are off with it: so many do not drift at once
+EXCUSED = 4.0  # times the limit at most that they make of it: ten times the largest of any day
 MOST_FALSE = 12  # companions in a slot that were not known before
 
 
@@ -97,7 +98,7 @@ class Implied:
         many = max(3, int(MANY * len(ratio)))
         first = np.sort(ratio)[::-1]
         others = np.where(ratio >= first[many - 1], first[many], first[many - 1])
-        out: Array = np.where(known, 1.0, np.maximum(1.0, 2.0 * others))
+        out: Array = np.where(known, 1.0, np.clip(2.0 * others, 1.0, EXCUSED))
         return out
 
     def _without(self, y: Array, false: Mask) -> Array:
