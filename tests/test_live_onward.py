@@ -147,3 +147,19 @@ def test_beyond_the_gaps_that_there_were_intervals_grow_with_them(name, make, gr
         now = one.follow(shown)
         wide.append(now.upper[3] - now.estimate[3])
     assert wide[7] / wide[0] == pytest.approx(growth**3, rel=0.1)  # told anew meanwhile
+
+
+@pytest.mark.parametrize(("before", "since"), [(2.0, 6.0), (6.0, 2.0)])
+def test_intervals_follow_how_restless_it_is_now(before, since):
+    """Errors of calm days and of stormy ones are in one heap; the newest say which it is."""
+    rng = np.random.default_rng(5)
+    steps = np.where(np.arange(900) < 600, before, since)[:, None] * rng.normal(size=(900, 8))
+    X = np.mod(np.cumsum(steps, axis=0), 360.0)
+    hid = rng.random(X.shape) < 0.2
+    one, held = begun("wind_direction", "", list(X[:LEAST]), 0.9), []
+    for t in range(LEAST, 900):
+        now = one.follow(np.where(hid[t], np.nan, X[t]))
+        if t >= 660:
+            inside = np.abs(circle.turned(X[t] - now.estimate, 360.0)) <= now.upper - now.estimate
+            held += inside[hid[t]].tolist()
+    assert 0.85 < np.mean(held) < 0.95

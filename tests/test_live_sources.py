@@ -92,6 +92,44 @@ def test_a_file_that_is_written_anew_and_longer_is_read_from_its_beginning(feed,
     assert (found["stored"], found["duplicate"], found["rejected"]) == (73, 0, 0)
 
 
+def test_a_file_turned_over_while_nobody_looked_is_read_to_its_end(feed, tmp_path):
+    """Live was down when the logger began a new file: the old one's last lines are not lost."""
+    path, old = tmp_path / "logger.csv", tmp_path / "logger.csv.1"
+    path.write_text(HEADER + lines(0, 3))
+    GrowingFile(path, follow=False).run(feed)
+    with path.open("a") as file:
+        file.write(lines(10, 2).rstrip())  # the last line has no end, and will never have one
+    path.rename(old)
+    path.write_text(HEADER + lines(20, 4))
+    (tmp_path / "other.csv").write_text(HEADER + lines(50, 9))
+    GrowingFile(path, follow=False).run(feed)
+    found = View(feed.intake.journal.folder).counts()["readings"]
+    assert (found["stored"], found["duplicate"], found["rejected"]) == (9, 0, 0)
+    with path.open("a") as file:
+        file.write(lines(30, 1))
+    GrowingFile(path, follow=False).run(feed)  # and it goes on in the new one
+    found = View(feed.intake.journal.folder).counts()["readings"]
+    assert (found["stored"], found["duplicate"]) == (10, 0)
+
+
+def test_what_is_written_just_before_a_file_is_turned_over_is_read(feed, tmp_path):
+    path = tmp_path / "logger.csv"
+    path.write_text(HEADER + lines(0, 3))
+    source = GrowingFile(path)
+    source._resume(feed)
+    while source._read(feed):
+        pass
+    with path.open("a") as file:
+        file.write(lines(10, 2))  # after our look, before the next
+    path.rename(tmp_path / "logger.csv.1")
+    path.write_text(HEADER + lines(20, 1))
+    assert source._moved(feed)
+    while source._read(feed):
+        pass
+    source.file.close()
+    assert stored(feed) == 6
+
+
 def test_a_broker_that_is_not_there_is_said(feed):
     source = Broker(Address.of("mqtt://127.0.0.1:9/site/#"), "session")
     thread = threading.Thread(target=source.run, args=(feed,))

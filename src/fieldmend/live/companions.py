@@ -1,9 +1,10 @@
 """Drifts, in hours: nodes that are off from what their companions imply, and more and more so.
 
 A filter follows a node that drifts slowly, and the batch rules want most of a day. A drift here is
-a distance of over three times the largest that was held for three slots in thirds of days left
-out (`implied.py`), grown to that for an hour: a node's own days say what is much.
-benchmarks/live_flags.py counts how often a sound node is off by so much.
+a distance of over some times the largest that was held for three slots in thirds of days left
+out (`implied.py`), come to little by little: a node's own days say what is much, and what leaps
+there (a door, the sun, a pump) is no drift. benchmarks/live_flags.py counts how often a sound node
+is off by so much.
 """
 
 from __future__ import annotations
@@ -21,12 +22,12 @@ from fieldmend.grid import Array, Grid
 from fieldmend.live import implied, witnesses
 from fieldmend.live.episodes import Sighting
 from fieldmend.live.following import Said
-from fieldmend.live.implied import BEYOND, HELD, Implied
+from fieldmend.live.growing import Past
+from fieldmend.live.implied import Implied
 from fieldmend.live.settings import DAY
 from fieldmend.live.witnesses import Witness
 from fieldmend.text import figure, shown
 
-GROWN = 12  # readings over which it has come to that
 AGREES = 0.5  # of its own distance that another condition is off by, each in its limits
 FIELDS = tuple(Implied.__annotations__)
 
@@ -95,7 +96,7 @@ class Drifts:
 
     def __init__(self, companions: Companions) -> None:
         self.companions = companions
-        self._past: dict[str, list[list[tuple[int, float]]]] = {}
+        self._past: dict[str, Past] = {}
         self._now: list[Sighting] = []
         # Condition → node → what is left of how far off it is, and all of it, in their limits.
         self._ratio: dict[str, dict[int, tuple[float, float]]] = {}
@@ -127,7 +128,7 @@ class Drifts:
             now.take_off(None if other is None else other.off)
             both = zip(now.ratio.tolist(), (now.alone / now.part.limit).tolist(), strict=True)
             self._ratio[name] = dict(zip((columns + 1).tolist(), both, strict=True))
-            self._now += self._seen(name, now, columns, time, ids[name])
+            self._now += self._seen(name, now, columns, time, condition=ids[name], aside=aside)
 
     def sightings(self) -> list[Sighting]:
         """What drifts in the newest slot."""
@@ -148,26 +149,31 @@ class Drifts:
         if witness is not None and witness.other in self._ratio:
             its = self._ratio[witness.other].get(one.node, (0.0, 0.0))[1]
             other = witness.side * its * np.sign(mine)
-        return abs(left) > 1.0 / BEYOND and other < AGREES * abs(mine)
+        largest = 1.0 / float(self.companions.parts[name].times)
+        return abs(left) > largest and other < AGREES * abs(mine)
 
     def _seen(
-        self, name: str, now: _Slot, columns: Array, time: int, condition: int
+        self, name: str, now: _Slot, columns: Array, time: int, *, condition: int, aside: set[int]
     ) -> Iterator[Sighting]:
-        past = self._past.setdefault(name, [[] for _ in columns])
+        past = self._past.setdefault(name, Past.of(len(columns)))
         by = (
             f"companions and its {shown(now.part.other)} imply" if now.heard else "companions imply"
         )
-        for k in np.flatnonzero(np.isfinite(now.y)).tolist():
-            past[k] = [*past[k], (time, float(now.ratio[k]))][-GROWN:]
-            if now.flag[k] in BAD or not _drifts(past[k]):
+        past.hear(np.isfinite(now.y), now.ratio, time)
+        far = np.isfinite(now.y) & (np.abs(now.ratio) > 1.0) & ~np.isin(now.flag, BAD)
+        for k in np.flatnonzero(far).tolist():
+            # Whose drift is known has not come back because it no longer grows.
+            since = past.drifts_since(k, known=int(columns[k]) + 1 in aside)
+            if since is None:
                 continue
             off, limit = float(now.left[k]), float(now.limit[k])
             text = (
                 f"{figure(abs(off))} {'above' if off > 0 else 'below'} what its {by}, and growing; "
-                f"on other days it was never off by more than {figure(limit / BEYOND)}"
+                f"on other days it was never off by more than "
+                f"{figure(limit / float(now.part.times))}"
             )
             yield Sighting(
-                "lasting", int(columns[k]) + 1, condition, "drift", past[k][0][0], text,
+                "lasting", int(columns[k]) + 1, condition, "drift", since, text,
                 value=float(now.y[k]), expected=float(now.y[k]) - off,
                 score=abs(off) / max(limit, 1e-12),
             )  # fmt: skip
@@ -214,11 +220,3 @@ class _Slot:
         """What is left of them, in limits."""
         out: Array = self.left / self.common / self.limit
         return out
-
-
-def _drifts(past: list[tuple[int, float]]) -> bool:
-    """Beyond its limit for three slots, and on that side of half of it for an hour."""
-    if len(past) < GROWN:
-        return False
-    off = np.array([one[1] for one in past]) * np.sign(past[-1][1])
-    return bool((off[-HELD:] > 1.0).all() and (off > 0.5).all())

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -14,12 +14,11 @@ from fieldmend.flags import Flag
 from fieldmend.grid import Array, Grid
 from fieldmend.live.afresh import LEAST
 from fieldmend.live.onward import Onward, begun
+from fieldmend.live.pacing import PACE, moved
 from fieldmend.live.witnesses import Witness, judged, unrest
 from fieldmend.recovery.judging import outside
 from fieldmend.recovery.skewed import Scale
 
-PACE = 0.1  # of the logarithm of intervals' width in a slot, were all readings beyond them
-WIDEST = 4.0  # times as wide as usual, or as narrow
 LONG = 0.9  # of the gaps that readings end are not longer than what they speak for
 
 Limits = dict[str, tuple[float, float]]
@@ -46,11 +45,6 @@ class Calm:
     held: float = 1.0  # by the intervals that readings would have got
     odd: float = 1.0  # by how odd readings are
     gap: float = 1.0  # slots: the longest gaps of late that readings ended
-
-
-def _moved(wide: float, beyond: float) -> float:
-    """A little wider or narrower, by the share of readings beyond over what it should be."""
-    return min(max(wide * float(np.exp(PACE * beyond)), 1.0 / WIDEST), WIDEST)
 
 
 def _long(gaps: Array) -> float:
@@ -94,14 +88,18 @@ class Follower:
     _bounds: dict[str, Scale] = field(default_factory=dict)
     _columns: Array = field(default_factory=lambda: np.zeros(0, np.intp))
 
-    def replay(self, grid: Grid) -> None:
-        """Begin anew, and follow the readings of past slots: after a start, or with a new model."""
+    def replay(
+        self, grid: Grid, hear: Callable[[dict[str, Said], int], object] = lambda said, time: None
+    ) -> None:
+        """Begin anew, and follow the readings of past slots: after a start, or with a new model.
+
+        `hear` is told what is said of each.
+        """
         self.states, self._calm, self._restless = {}, {}, {}
         self.onward, self._rows = {}, {}
         for row, time in enumerate(grid.times.tolist()):
-            self.follow(
-                {name: X[row] for name, X in grid.values.items()}, grid.nodes, time, grid.slot
-            )
+            readings = {name: X[row] for name, X in grid.values.items()}
+            hear(self.follow(readings, grid.nodes, time, grid.slot), time)
 
     def follow(
         self, readings: dict[str, Array], nodes: tuple[str, ...], time: int, slot: int
@@ -254,8 +252,8 @@ class Follower:
         if heard.any():
             score, share = now.score[heard], 1.0 - self.model[name].level
             self._calm[name] = Calm(
-                _moved(calm.held, float(np.mean(score > calm.held * now.allowed[heard])) - share),
-                _moved(calm.odd, float(np.mean(score > calm.odd * usual)) - share),
+                moved(calm.held, float(np.mean(score > calm.held * now.allowed[heard])) - share),
+                moved(calm.odd, float(np.mean(score > calm.odd * usual)) - share),
                 calm.gap + PACE * (_long(now.gap[heard]) - calm.gap),
             )
         wide = np.where(now.gap <= max(1.0, calm.gap), calm.held, max(calm.held, calm.odd))

@@ -3,7 +3,7 @@
 Each node is regressed on the twenty that vary most like it; how strongly, the days that were left
 out decide. Who is off by half of twice the largest distance of these days is no companion to be
 listened to. A drift is judged more closely: what another condition of the node tells of its
-distance is taken off, and what is left is compared with three times the largest in thirds of days
+distance is taken off, and what is left is compared with a multiple of the largest in thirds of days
 left out. A new day may exceed those before; a third of a day is longer than a node's restlessness,
 and the rest of the record still has such days.
 """
@@ -25,9 +25,12 @@ RIDGES = 0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0
 SHRUNK = 0.1  # of its own variance, beside which another condition's gain is found
 DAYS, THIRDS = 3, 9  # parts of the record at most, each left out once: days, and thirds of days
 HELD = 3  # slots
-FAR, BEYOND = 2.0, 3.0  # times the largest of days left out, and of thirds of days
+FAR = 2.0  # times the largest of days left out
+FEW, BEYOND = 3, 2.5  # days, and times the largest of thirds of so few
+TAIL = 3.5  # of the largest of days: a new one is f times that of D others once in (D + 1) f^TAIL
 FEWEST = 6  # nodes
 MANY = 0.08  # of the nodes (three at least) that are off with it: so many do not drift at once
+EXCUSED = 4.0  # times the limit at most that they make of it: ten times the largest of any day
 MOST_FALSE = 12  # companions in a slot that were not known before
 
 
@@ -42,6 +45,7 @@ class Implied:
     other: str = ""  # a condition that nodes are off in when they are in this one; "": none
     gain: Array | float = 0.0  # by how much, of what they are off there
     rest: Array | None = None  # limit of what it leaves: beyond, a node drifts
+    times: Array | float = 3.0  # that limit, of the largest that was left on other days
 
     def left(self, off: Array, other: Array | None) -> tuple[Array, Array]:
         """What is left of distances where the nodes' other condition is heard, and its limits.
@@ -86,13 +90,15 @@ class Implied:
     def common(self, off: Array, known: Mask) -> Array:
         """1 where a node is off alone; more where many others, half as much or more, are too.
 
-        A drift is one node's. Where many are off, days are new, and what is implied is not so.
+        A drift is one node's. Where many are off, days are new, and what is implied is not so. Who
+        is `known` to be false is not excused by others that become so: its episode would end, and
+        it would be one of the many itself.
         """
         ratio = np.where(known, 0.0, np.abs(off) / self.limit)
         many = max(3, int(MANY * len(ratio)))
         first = np.sort(ratio)[::-1]
         others = np.where(ratio >= first[many - 1], first[many], first[many - 1])
-        out: Array = np.maximum(1.0, 2.0 * others)
+        out: Array = np.where(known, 1.0, np.clip(2.0 * others, 1.0, EXCUSED))
         return out
 
     def _without(self, y: Array, false: Mask) -> Array:
@@ -131,7 +137,18 @@ def fit(values: Mapping[str, Array], days: int) -> dict[str, Implied]:
             ridge, off = _left_out(Z, min(DAYS, days))
             found[name] = replace(_Likest.of(Z).regressed(ridge), limit=_limit(off, FAR))
             far[name] = _left_out(Z, _thirds(days))[1]
-    return {name: _judging(one, name, far, _thirds(days)) for name, one in found.items()}
+    return {name: _judging(one, name, far, days) for name, one in found.items()}
+
+
+def beyond(days: int) -> float:
+    """How many times the largest of so many days is too much: as rarely true, however many.
+
+    Examples
+    --------
+    >>> [round(beyond(days), 1) for days in (2, 3, 7, 14)]
+    [2.5, 2.5, 2.1, 1.7]
+    """
+    return float(BEYOND * ((FEW + 1) / (max(days, FEW) + 1)) ** (1.0 / TAIL))
 
 
 def _thirds(days: int) -> int:
@@ -156,22 +173,23 @@ def _left_out(Z: Array, parts: int) -> tuple[float, Array]:
     return best[1:]
 
 
-def _judging(one: Implied, name: str, far: Mapping[str, Array], parts: int) -> Implied:
+def _judging(one: Implied, name: str, far: Mapping[str, Array], days: int) -> Implied:
     """With the limits of drifts, and the condition that leaves least in parts left out, if any."""
-    off = far[name]
-    best, least = replace(one, rest=_limit(off, BEYOND)), float(np.mean(np.abs(off)))
+    off, times = far[name], beyond(days)
+    one = replace(one, times=times)
+    best, least = replace(one, rest=_limit(off, times)), float(np.mean(np.abs(off)))
     for other, its in far.items():
         if other == name:
             continue
         left = np.empty_like(off)
-        for low, high in _edges(len(off), parts):
+        for low, high in _edges(len(off), _thirds(days)):
             rest = np.r_[0:low, high : len(off)]
             gain = _gain(off[rest], its[rest])
             left[low:high] = _unexplained(off[low:high], gain * its[low:high])
         error = float(np.mean(np.abs(left)))
         if error < least:
             least = error
-            best = replace(one, other=other, gain=_gain(off, its), rest=_limit(left, BEYOND))
+            best = replace(one, other=other, gain=_gain(off, its), rest=_limit(left, times))
     return best
 
 

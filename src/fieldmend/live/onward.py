@@ -4,7 +4,8 @@ The filter knows straight lines only. A vane turns with the wind, a meter counts
 what is common to the nodes is the median of their steps from slot to slot, a meter's in parts of
 its own usual step. A node is expected where it was last believed, moved by so much of what was
 common since as moves of the past had of it. Every reading that comes says how far off that was;
-those errors, by the length of the gap before them, are the intervals.
+those errors, by the length of the gap before them, are the intervals, wider while more of late
+were beyond them than should be, and narrower while fewer were.
 
 A vane that turns alone is what wind does: no direction is called false at once. A meter that falls
 is, unless it begins again from nothing, and one that leaps; the next reading tells whether it was
@@ -21,6 +22,7 @@ import numpy as np
 from fieldmend.core.prox import Mask
 from fieldmend.grid import Array
 from fieldmend.live.afresh import KINDS, LEAST
+from fieldmend.live.pacing import moved
 from fieldmend.quantities import Kind, Quantity, circle, identify
 from fieldmend.quantities.counter import JUMP
 
@@ -93,6 +95,7 @@ class Onward:
         self.shared = np.zeros(2)  # Σ own·common, Σ common² of moves beyond the usual ones
         self.errors = [deque[float](maxlen=KEPT) for _ in range(CLASSES)]
         self.widths = np.full(CLASSES, np.nan)
+        self.wide = np.ones(CLASSES)  # times that they have to be now
 
     def follow(self, y: Array) -> Onwards:
         """One slot further: its readings, NaN where there is none."""
@@ -184,13 +187,18 @@ class Onward:
         self.common_at = np.where(believed, self.common, self.common_at)
 
     def _note(self, off: Array, kind: Array, which: Mask) -> None:
-        for k, error in zip(kind[which].tolist(), off[which].tolist(), strict=True):
-            self.errors[k].append(error)
+        off, kind = off[which], kind[which]
+        for k in np.unique(kind).tolist():
+            its = off[kind == k]
+            if len(self.errors[k]) >= FEWEST and np.isfinite(self.widths[k]):
+                beyond = float(np.mean(its > self.wide[k] * self.widths[k]))
+                self.wide[k] = moved(self.wide[k], beyond - (1.0 - self.level))
+            self.errors[k].extend(its.tolist())
 
     def _told(self, y: Array, expected: Array, gap: Array, believed: Mask) -> Onwards:
         """A believed reading is its own estimate, as sure as the next slot is known from it."""
         estimate = np.where(believed, y, expected)
-        half = self.widths[self._class(np.where(believed, 1.0, gap))] * self.rate
+        half = self._half(np.where(believed, 1.0, gap)) * self.rate
         estimate = np.where(np.isfinite(half), estimate, np.nan)
         if self.period:
             half = np.minimum(half, self.period / 2)
@@ -199,6 +207,13 @@ class Onward:
             return Onwards(estimate, estimate - half, estimate + half, believed)
         floor = np.where(believed, y, self.last)  # no meter falls
         return Onwards(estimate, np.maximum(estimate - half, floor), estimate + half, believed)
+
+    def _half(self, gap: Array) -> Array:
+        """Half an interval after such gaps, in usual steps, as wide as it has to be now."""
+        known = [k for k, kept in enumerate(self.errors) if len(kept) >= FEWEST] or [0]
+        wide = np.interp(np.arange(CLASSES), known, self.wide[known])
+        out: Array = (wide * self.widths)[self._class(gap)]
+        return out
 
     def _apart(self, difference: Array) -> Array:
         return circle.turned(difference, self.period) if self.period else difference

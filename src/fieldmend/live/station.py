@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from fieldmend.field.fieldmodel import FieldModel
+from fieldmend.grid import Grid
 from fieldmend.live import closing
 from fieldmend.live.clock import Clock
 from fieldmend.live.closing import Closing
@@ -35,6 +36,7 @@ log = logging.getLogger(__name__)
 AT_ONCE = 48  # slots closed in one tick while catching up
 CADENCE = 24  # closings after which nodes' cadence is measured again; slots that it is measured on
 SHARE = 0.25  # of the time between settlings that they may take
+ROOM = 1 << 18  # bytes that have to fit before a full disk is said to have room again
 
 
 class Station:
@@ -98,7 +100,18 @@ class Station:
             heard = [~np.isnan(X[row]) for X in grid.values.values()]
             if heard:
                 self.silences.hear(np.any(heard, axis=0))
-        self.follower.replay(grid)
+        self._replay(grid)
+
+    def _replay(self, grid: Grid) -> None:
+        """The filter, and who is on the way to a drift, as after these slots."""
+        ids, self.drifts = self.intake.writer.conditions, Drifts(self.models.companions)
+        self.follower.replay(
+            grid, lambda said, time: self.drifts.hear(said, grid.nodes, time, ids, self._faulty())
+        )
+
+    def _faulty(self) -> set[int]:
+        """Ids of nodes whose own fault is known."""
+        return {key[1] for key in self.episodes.open if key[0] == "lasting"}
 
     def _take(self, model: FieldModel | None) -> None:
         self.follower = Follower(
@@ -199,7 +212,7 @@ class Station:
         heard = [~np.isnan(y) for y in readings.values()]
         self.silences.hear(np.any(heard, axis=0) if heard else np.zeros(len(nodes), np.bool_))
         ids = self.intake.writer.conditions
-        aside = {key[1] for key in self.episodes.open if key[0] == "lasting"}
+        aside = self._faulty()
         self.drifts.hear(said, nodes, slot, ids, aside)
         sightings = silent(self.silences, self.slot, slot)
         sightings += self.together.see(said, self.follower, slot, ids, aside)
@@ -265,7 +278,7 @@ class Station:
         if model is not None:
             self._take(model)
             with self.journal.lock:
-                self.follower.replay(self.recent.grid())
+                self._replay(self.recent.grid())
             self._status()
 
     def _followed(self) -> tuple[str, ...]:
@@ -291,7 +304,11 @@ class Station:
                 self._reload(self.journal.connection)
 
     def _recovered(self) -> None:
+        """Say so, once readings would fit again: a word like `ok` fits on a full disk too."""
         try:
+            for trial in ("." * ROOM, ""):
+                with self.journal.writing() as connection:
+                    put(connection, room=trial)
             self._status()
         except sqlite3.OperationalError:
             return

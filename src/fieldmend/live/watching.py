@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 
 from fieldmend.faults import Episode
@@ -11,9 +13,10 @@ from fieldmend.live.episodes import KINDS, NETWORK, Sighting, some_names
 from fieldmend.live.following import Follower, Said
 from fieldmend.live.settling import Settled
 from fieldmend.live.silences import Silences
-from fieldmend.text import count, moment, slot_length
+from fieldmend.text import MONTHS, count, moment, slot_length
 
 EVENT = 3  # nodes that are unlike what is expected, in two slots in a row
+CLOCK = re.compile(rf"\b\d{{1,2}} (?:{'|'.join(MONTHS)}) \d\d:\d\d(?::\d\d)?")
 PRESENT = 2  # readings at most since a lasting fault was last seen: it is still there
 
 
@@ -43,7 +46,18 @@ def silent(silences: Silences, slot: int, time: int) -> list[Sighting]:
 
 def _said(when: int) -> str:
     """A time in a sentence; sentences are read in any zone."""
-    return f"{moment(when, year=False)} UTC"
+    return zoned(moment(when, year=False))
+
+
+def zoned(text: str) -> str:
+    """A sentence whose times say that they are UTC: the page's own are of the reader's zone.
+
+    Examples
+    --------
+    >>> zoned("stuck at 16.3 °C since 18 Nov 09:46:30")
+    'stuck at 16.3 °C since 18 Nov 09:46:30 UTC'
+    """
+    return CLOCK.sub(r"\g<0> UTC", text)
 
 
 def lasting(settled: Settled, conditions: dict[str, int]) -> list[Sighting]:
@@ -71,7 +85,7 @@ def _sighting(one: Episode, said: dict[str, Array], times: Array, condition: int
         condition,
         KINDS[one.kind],  # type: ignore[index]
         int(times[one.start]),
-        one.explanation,
+        zoned(one.explanation),
         value=value if np.isfinite(value) else None,
         expected=expected if np.isfinite(expected) else None,
         score=float(one.severity) if np.isfinite(one.severity) else None,

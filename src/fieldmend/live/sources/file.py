@@ -40,7 +40,7 @@ class GrowingFile:
         try:
             self._resume(feed)
             while not feed.ended.is_set():
-                if not self._read(feed) and not self._moved():
+                if not self._read(feed) and not self._moved(feed):
                     if not self.follow:
                         return
                     feed.ended.wait(PAUSE)
@@ -51,22 +51,37 @@ class GrowingFile:
                 self.file.close()
 
     def _resume(self, feed: Feed) -> None:
-        """Go on where the journal says, if it is the same file and holds what we read of it."""
+        """Go on where the journal says, in the file that holds what we read of it.
+
+        It may have another name by now: turned over while nobody looked, its last lines are there.
+        """
         journal = feed.intake.journal
         inode, place = int(journal.get("file_inode") or 0), int(journal.get("file_place") or 0)
         mark = bytes.fromhex(journal.get("file_mark") or "")
-        if not self._open():
-            return
-        assert self.file is not None
-        if inode == self.inode and self._holds(mark, place):
-            head = self.file.readline()
-            list(self.lines.read(head.decode("utf-8", "replace"), 0))  # the header
-            self.file.seek(place)
-            self.place, self.mark = place, mark
+        for path in [self.path, *self._beside(inode)]:
+            if self._open(path) and inode == self.inode and self._holds(mark, place):
+                assert self.file is not None
+                head = self.file.readline()
+                list(self.lines.read(head.decode("utf-8", "replace"), 0))  # the header
+                self.file.seek(place)
+                self.place, self.mark = place, mark
+                return
+        self._open()
 
-    def _open(self) -> bool:
+    def _beside(self, inode: int) -> list[Path]:
+        """The file of this number in the same folder, under whatever name."""
         try:
-            self.file = self.path.open("rb")
+            with os.scandir(self.path.parent) as found:
+                return [Path(one) for one in found if inode and one.inode() == inode]
+        except OSError:
+            return []
+
+    def _open(self, path: Path | None = None) -> bool:
+        if self.file is not None:
+            self.file.close()
+            self.file = None
+        try:
+            self.file = (path or self.path).open("rb")
         except FileNotFoundError:
             return False
         self.inode = os.fstat(self.file.fileno()).st_ino
@@ -85,7 +100,7 @@ class GrowingFile:
         self.file.seek(here)
         return found == mark
 
-    def _moved(self) -> bool:
+    def _moved(self, feed: Feed) -> bool:
         """Whether another file is there now, or this one was cut: then it is begun anew."""
         try:
             there = self.path.stat()
@@ -93,17 +108,18 @@ class GrowingFile:
             return False  # between two files
         if self.file is not None and there.st_ino == self.inode and there.st_size >= self.place:
             return False  # as long as it was; what is in it, `_read` asks
-        if self.file is not None:
-            self.file.close()
+        if self.file is not None and there.st_ino != self.inode:
+            while self._read(feed, last=True):  # what was written since we looked
+                pass
         return self._open()
 
-    def _read(self, feed: Feed) -> bool:
-        """The next whole lines; False if there are none."""
+    def _read(self, feed: Feed, *, last: bool = False) -> bool:
+        """The next whole lines; False if there are none. `last`: no more is written to it."""
         if self.file is None or self._rewritten():
             return False
         data = self.rest + self.file.read(CHUNK)
         *whole, self.rest = data.split(b"\n")
-        if not self.follow and len(data) < CHUNK and self.rest:
+        if (last or not self.follow) and len(data) < CHUNK and self.rest:
             whole, self.rest = [*whole, self.rest], b""  # the last line has no end
         self.place = self.file.tell()
         if not whole:
@@ -124,5 +140,4 @@ class GrowingFile:
         size = os.fstat(self.file.fileno()).st_size
         if size <= self.place or self._holds(self.mark, self.place - len(self.rest)):
             return False
-        self.file.close()
         return not self._open()
