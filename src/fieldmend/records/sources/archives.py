@@ -107,9 +107,9 @@ def rdb(text: Text, body: Sequence[str], work: Path) -> Layout | None:
                     continue
                 row = dict(zip(names, cells, strict=True))
                 known = {found[name]: cell for name, cell in row.items() if name in found}
-                stamp = [row["datetime"], *([row.get("tz_cd", "")] if "tz_cd" in found else [])]
-                yield number, [row["site_no"], *stamp, *(known.get(n, "") for n in readings),
-                               *[""] * len(over)]  # fmt: skip
+                zone = [row.get("tz_cd", "")] if "tz_cd" in found else []
+                cells = [row.get("site_no", ""), row.get("datetime", ""), *zone]
+                yield number, [*cells, *(known.get(n, "") for n in readings), *[""] * len(over)]
 
     made = rewritten(text, work, (*header, *over), rows())
     said = {n: unit for n in readings if (unit := PARAMETERS.get(n[-5:], ("", ""))[1])}

@@ -3,12 +3,12 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from fieldmend.records.sources.nested import Row, at
+from fieldmend.records.sources.nested import Row, at, listed, object_at
 
 
 def _of_series(labels: Any, name: str) -> str:
     """The node of a series: what its labels say, else its name; `job` is who asked for it."""
-    told = dict(labels) if isinstance(labels, Mapping) else {}
+    told = object_at(labels)
     told.pop("job", None)
     return "/".join(str(label) for label in told.values()) or name
 
@@ -16,10 +16,10 @@ def _of_series(labels: Any, name: str) -> str:
 def prometheus(found: Any) -> Iterator[Row]:
     """A query over a range: series with labels, and their pairs of time and value."""
     for series in found["data"]["result"]:
-        labels = dict(at(series, "metric") or {})
+        labels = object_at(series, "metric")
         name = str(labels.pop("__name__", "value"))
         node = _of_series(labels, name)
-        for pair in at(series, "values") or []:
+        for pair in listed(series, "values"):
             yield {"node": node, "time": at(pair, 0), "variable": name, "value": at(pair, 1)}
 
 
@@ -47,10 +47,10 @@ def is_influx(found: Any) -> bool:
 def influx(found: Any) -> Iterator[Row]:
     """Each row of each series; the tags, joined, are the node."""
     for result in found["results"]:
-        for series in at(result, "series") or []:
+        for series in listed(result, "series"):
             name = str(at(series, "name") or "series")
-            columns = [str(column) for column in at(series, "columns") or []]
-            for cells in at(series, "values") or []:
+            columns = [str(column) for column in listed(series, "columns")]
+            for cells in listed(series, "values"):
                 row = dict(zip(columns, cells, strict=False)) if isinstance(cells, list) else {}
                 yield {"node": _of_series(at(series, "tags"), name), **row}
 
@@ -63,7 +63,7 @@ def is_graphite(found: Any) -> bool:
 def graphite(found: Any) -> Iterator[Row]:
     """Pairs of value and time, in this order."""
     for series in found:
-        for pair in at(series, "datapoints") or []:
+        for pair in listed(series, "datapoints"):
             yield {"node": at(series, "target"), "time": at(pair, 1), "value": at(pair, 0)}
 
 

@@ -34,6 +34,18 @@ def at(message: Any, *path: str | int) -> Any:
     return message
 
 
+def listed(message: Any, *path: str | int) -> list[Any]:
+    """The list at a path; an empty one if there is none."""
+    found = at(message, *path)
+    return found if isinstance(found, list) else []
+
+
+def object_at(message: Any, *path: str | int) -> Row:
+    """A copy of the object at a path; an empty one if there is none."""
+    found = at(message, *path)
+    return dict(found) if isinstance(found, Mapping) else {}
+
+
 def numbers(payload: Any, name: str = "", depth: int = 0) -> Row:
     """The numbers of a payload, nested names joined by points.
 

@@ -20,13 +20,18 @@ from fieldmend.records.sources.nested import (
     at,
     holds_numbers,
     is_nested,
+    listed,
     nested,
     numbers,
+    object_at,
 )
 from fieldmend.records.sources.text import Text
 from fieldmend.records.vocabulary import TIME, bare
+from fieldmend.text import shown
 
 TIMES = frozenset(bare(name) for name in TIME)
+ODD = (AttributeError, IndexError, KeyError, TypeError, ValueError)
+"""What a document in disguise raises: an object where a list should be, a word for a number."""
 LARGEST = 1 << 28  # bytes of one document; more is handed in line by line
 
 
@@ -80,7 +85,10 @@ def _rows(platform: Platform, line: str) -> Iterator[str]:
     elif platform.many:
         yield from map(json.dumps, platform.rows(message))
     else:
-        yield json.dumps(next(platform.rows(message), {}))
+        try:
+            yield json.dumps(next(platform.rows(message), {}))
+        except ODD:  # one message of another kind is set aside, the others are read
+            yield "{}"
 
 
 def _document(text: Text, work: Path) -> str:
@@ -96,8 +104,15 @@ def _document(text: Text, work: Path) -> str:
             return ""
     platform = next((one for one in PLATFORMS if one.fits(found)), None)
     if platform is not None:
-        rows = list(platform.rows(found))
         name = platform.name
+        try:
+            rows = list(platform.rows(found))
+        except ODD as error:
+            raise InputError(
+                f"it looks like {name}, and is not written as that is ({shown(error)})",
+                file=text.name,
+                hint="Write one object per line, with a node, a time and numbers",
+            ) from error
     else:
         rows, name = _plain(found), "JSON"
     if not rows:
@@ -149,7 +164,8 @@ def _has_time(message: Mapping[str, Any]) -> bool:
 
 
 def _things_stack(message: Any) -> Iterator[Row]:
-    message = message.get("result", message)
+    if not isinstance(at(message, "end_device_ids"), Mapping):
+        message = message["result"]
     uplink = message.get("uplink_message")
     row = numbers(at(uplink, "decoded_payload"))
     if row:
@@ -158,11 +174,13 @@ def _things_stack(message: Any) -> Iterator[Row]:
         yield {
             "node": ids.get("device_id") or ids.get("dev_eui"),
             "time": at(uplink, "received_at") or message.get("received_at"),
-            **(
-                {"lat": place["latitude"], "lon": place["longitude"]} if "latitude" in place else {}
-            ),
+            **({"lat": place["latitude"], "lon": place["longitude"]} if _is_place(place) else {}),
             **row,
         }
+
+
+def _is_place(place: Any) -> bool:
+    return isinstance(place, Mapping) and {"latitude", "longitude"} <= place.keys()
 
 
 def _chirpstack(message: Any) -> Iterator[Row]:
@@ -196,16 +214,16 @@ def _thingspeak(found: Any) -> Iterator[Row]:
 
 def _sensor_things(found: Any) -> Iterator[Row]:
     for one in found["value"]:
-        if "Observations" in one:  # datastreams with their observations
-            for observation in one["Observations"]:
+        if "Observations" in object_at(one):  # datastreams with their observations
+            for observation in listed(one, "Observations"):
                 yield _observation(observation, one)
         else:
-            yield _observation(one, one.get("Datastream") or {})
+            yield _observation(one, object_at(one, "Datastream"))
 
 
 def _observation(observation: Any, stream: Any) -> Row:
     time = str(at(observation, "phenomenonTime") or at(observation, "resultTime") or "")
-    thing = at(stream, "Thing", "name") or stream.get("name") or stream.get("@iot.id")
+    thing = at(stream, "Thing", "name") or at(stream, "name") or at(stream, "@iot.id")
     return {
         "node": str(thing or "thing"),
         "time": time.split("/")[0],
@@ -219,7 +237,7 @@ def _weatherlink(found: Any) -> Iterator[Row]:
     """Davis WeatherLink v2: a station's sensors, each with its records."""
     over = {"ts", "tz_offset", "arch_int", "rev_type", "wind_run"}
     for sensor in found["sensors"]:
-        for record in at(sensor, "data") or []:
+        for record in listed(sensor, "data"):
             row = numbers(record)
             yield {
                 "node": f"{found.get('station_id', 'station')}/{at(sensor, 'lsid')}",
@@ -240,16 +258,14 @@ def _openaq(found: Any) -> Iterator[Row]:
             "variable": at(one, "parameter", "name") or "value",
             "value": at(one, "value"),
             "unit": at(one, "parameter", "units") or "",
-            **(
-                {"lat": place["latitude"], "lon": place["longitude"]} if "latitude" in place else {}
-            ),
+            **({"lat": place["latitude"], "lon": place["longitude"]} if _is_place(place) else {}),
         }
 
 
 def _frost(found: Any) -> Iterator[Row]:
     """MET Norway's Frost: a station's time with its observations."""
     for one in found["data"]:
-        for seen in at(one, "observations") or []:
+        for seen in listed(one, "observations"):
             level = at(seen, "level", "value")
             name = str(at(seen, "elementId"))
             yield {
@@ -359,7 +375,7 @@ def _listed(found: Any) -> tuple[list[Any], str]:
         if isinstance(at(held, 0), Mapping)
     }  # fmt: skip
     inside = [held for one in found if isinstance(one, Mapping) for key in lists
-              for held in at(one, key) or []]  # fmt: skip
+              for held in listed(one, key)]  # fmt: skip
     timed = [one for one in inside if isinstance(one, Mapping)
              and {str(key).casefold() for key in one} & {*TIME}]  # fmt: skip
     known = len(lists) == 1 and timed and len(timed) == len(inside)
@@ -374,7 +390,7 @@ def _lists(found: Any) -> Iterator[Row]:
             yield {}
             continue
         about = next(nested({key: held for key, held in station.items() if key != name}))
-        for one in at(station, name) or []:
+        for one in listed(station, name):
             yield about | next(nested(one))
 
 
