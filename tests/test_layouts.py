@@ -1,4 +1,4 @@
-"""Files as loggers and platforms write them (`layout_cases.py`): read right, or refused."""
+"""Files as loggers, platforms and archives write them (`layout_cases`): read right, or refused."""
 
 import numpy as np
 import pytest
@@ -6,7 +6,11 @@ import pytest
 import fieldmend as fm
 from fieldmend.records.sources.layouts import LAYOUTS
 from fieldmend.records.sources.platforms import PLATFORMS
-from layout_cases import CASES, NAN
+from layout_cases import CASES as LOGGERS
+from layout_cases import NAN
+from layout_cases_archives import CASES as ARCHIVES
+
+CASES = [*LOGGERS, *ARCHIVES]
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case.layout} {case.file}")

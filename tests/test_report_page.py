@@ -498,6 +498,19 @@ def test_600_nodes_and_26_conditions(chromium, tmp_path):
     assert pages(chromium) <= 4
 
 
+LONG = """document.querySelectorAll('#episodes tbody tr').forEach(row => {
+  row.cells[6].textContent = 'reads 212.5 once, 15.3 above what its 5 nearest companions imply '
+    + 'from 1 May 21:20 to 1 May 23:10, while its battery gave 2.95 volts; also humidity, light'; })"""
+
+
+def test_many_conditions_with_long_sentences_fit_on_four_pages(chromium, tmp_path):
+    rec = network((744, 12), tuple(f"c{i}" for i in range(26)), intervals=True)
+    chromium.open(written(tmp_path, rec))
+    chromium.run(LONG)
+    assert pages(chromium) <= 4
+    assert pages(chromium, "Letter") <= 4
+
+
 def cpu(chromium):
     """Seconds of CPU that the page takes until its first figures stand."""
     session = chromium.page.context.new_cdp_session(chromium.page)
@@ -510,8 +523,8 @@ def cpu(chromium):
     return found["TaskDuration"]
 
 
-def pages(chromium):
-    pdf = chromium.page.pdf(prefer_css_page_size=True, format="A4")
+def pages(chromium, paper="A4"):
+    pdf = chromium.page.pdf(prefer_css_page_size=True, format=paper)
     assert pdf.startswith(b"%PDF")
     return len(re.findall(rb"/Type\s*/Page\b", pdf))
 

@@ -5,26 +5,16 @@ Each is read right, or refused with the option that makes it right; then the opt
 """
 
 import shlex
-from datetime import datetime, timedelta
+from datetime import datetime
 
 import numpy as np
 import pytest
 
 import fieldmend as fm
+from foreign import HOUR, rows_from, written
 
 START = datetime(2024, 3, 5)
-HOUR = timedelta(hours=1)
-
-
-def written(tmp_path, text, name="x.csv", encoding="utf-8"):
-    path = tmp_path / name
-    path.write_text(text, encoding=encoding)
-    return path
-
-
-def rows(form, count=30, step=HOUR):
-    """A line per stamp: `form` is called with its number and its time."""
-    return "".join(form(i, START + i * step) + "\n" for i in range(count))
+rows = rows_from(START)
 
 
 def hours(form, count=30):

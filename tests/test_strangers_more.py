@@ -6,29 +6,16 @@ Each is read right, or refused with the option that makes it right; then the opt
 
 import json
 import shlex
-from datetime import datetime, timedelta
+from datetime import datetime
 
 import numpy as np
 import pytest
 
 import fieldmend as fm
+from foreign import HOUR, rows_from, said, written
 
 START = datetime(2023, 1, 10)
-HOUR = timedelta(hours=1)
-
-
-def written(tmp_path, text, name="x.csv", encoding="utf-8"):
-    path = tmp_path / name
-    path.write_bytes(text.encode(encoding))
-    return path
-
-
-def rows(form, count=30, step=HOUR):
-    return "".join(form(i, START + i * step) + "\n" for i in range(count))
-
-
-def said(origin):
-    return " ".join((*origin.notes, *origin.warnings))
+rows = rows_from(START)
 
 
 # Letters

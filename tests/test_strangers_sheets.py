@@ -1,26 +1,17 @@
 # ruff: noqa: E501, RUF001 - lines of foreign files
 """Files as sheets, loggers and services deliver them: titles, repeated headers, decimal commas."""
 
-from datetime import datetime, timedelta
+from datetime import datetime
 
 import numpy as np
 import pytest
 
 import fieldmend as fm
 from fieldmend.quantities import identify
+from foreign import HOUR, rows_from, written
 
 START = datetime(2024, 1, 30)
-HOUR = timedelta(hours=1)
-
-
-def written(tmp_path, text, name="x.csv", encoding="utf-8"):
-    path = tmp_path / name
-    path.write_bytes(text.encode(encoding))
-    return path
-
-
-def rows(form, count=30, step=HOUR):
-    return "".join(form(i, START + i * step) + "\n" for i in range(count))
+rows = rows_from(START)
 
 
 def test_rows_of_decimal_commas_are_no_names(tmp_path):

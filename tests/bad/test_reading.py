@@ -172,7 +172,7 @@ DIALECTS = [
     ok("a comment in the middle", HEAD + "# new battery\n" + GOOD, (4, 3, 0, 1), why={"ragged": 1}, lines=(2,)),
     ok("a total at the end", HEAD + GOOD + "Total,,62\n", (4, 3, 0, 1), why={"time": 1}, lines=(5,)),
     ok("a line of 5 MB", HEAD + '"' + "x" * 5_000_000 + '",2024-01-01,1\n' + GOOD, (4, 3, 0, 1), why={"line": 1}, lines=(2,)),
-    no("a page of HTML", "<html><body>404</body></html>\n", "no column holds the time"),
+    no("a page of HTML", "<html><body>404</body></html>\n", "HTML or XML"),
     no("no header", "a,2024-01-01,1\nb,2024-01-01,2\n", "no header"),
     no("an endless line", HEAD + "a,2024-01-01," + "9" * 3_000_000 + "\n", "none of 1 rows"),
 ]  # fmt: skip

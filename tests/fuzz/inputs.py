@@ -2,7 +2,12 @@
 
 import gzip
 import random
+import sys
+from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).parents[1]))
+import layout_cases
+import layout_cases_archives
 from fieldmend.records.sources.text import zstd_module
 
 WIDE = (
@@ -40,6 +45,10 @@ SEEDS = [
     ("x.csv", "No,year,month,day,hour,pm10,station\n1,2013,3,1,0,4.5,A\n2,2013,3,1,1,NA,A\n"),
     ("x.txt", "Location: 0N 140W\n YYYYMMDD HHMM AIRT Q\n 20000105 1200 26.52 2\n 20000106 1200 -9.99 0\n"),
 ]  # fmt: skip
+# And every layout that is known.
+SEEDS += [
+    (case.file, case.text) for one in (layout_cases, layout_cases_archives) for case in one.CASES
+]
 WORDS = [
     b",", b";", b"\t", b"|", b" ", b"\n", b"\r", b"\r\n", b"\0", b'"', b'""', b"'", b"\xff", b"\xef\xbb\xbf",
     b"\xc3", "é".encode(), "🌲".encode(), b"\xe2\x80\xa8", b"NaN", b"inf", b"-inf", b"1e308", b"5e-324", b"1e999",

@@ -12,7 +12,12 @@ import sys
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from pathlib import Path
 
+import documents
 import pytest
+
+import fieldmend as fm
+from fieldmend.records.sources import platforms
+from fieldmend.records.sources.text import Text
 
 DRIVER = Path(__file__).parent / "driver.py"
 MEGABYTES, SECONDS = 512, 1.0
@@ -35,6 +40,32 @@ def fuzz(stages, full, seed, broken=0):
     assert found["slowest"][0] < SECONDS
     assert found["peak MB"] < MEGABYTES
     return found
+
+
+def flattened(seeds, folder):
+    """Documents of platforms through what flattens them: refused, or rows."""
+    refused = 0
+    for seed in seeds:
+        name, text = documents.made(seed)
+        path = folder / "in.json"
+        path.write_text(text, encoding="utf-8")
+        try:
+            platforms.flattened(Text(name, path, "", len(text), text.splitlines()), folder)
+        except fm.InputError:
+            refused += 1
+        for made in folder.glob("json-*"):
+            made.unlink()
+    return refused
+
+
+def test_a_few_documents_in_disguise(tmp_path):
+    """A list where an object should be, a word for a place: no traceback."""
+    assert flattened(range(1500), tmp_path) < 300
+
+
+@pytest.mark.long
+def test_many_documents_in_disguise(tmp_path):
+    assert flattened(range(10**6, 10**6 + 50_000), tmp_path) < 10_000
 
 
 def test_a_few_inputs():

@@ -14,7 +14,8 @@ from typing import Any
 from fieldmend.errors import InputError
 from fieldmend.live.messages import NODE, Read, Reading, Refused, from_json, moment, named, numeric
 from fieldmend.records.sources.influx import one_line
-from fieldmend.records.sources.platforms import PLATFORMS, at, numbers
+from fieldmend.records.sources.nested import at, numbers
+from fieldmend.records.sources.platforms import PLATFORMS
 from fieldmend.text import shown
 
 STATES = "linkquality", "update_available", "last_seen"  # of Zigbee2MQTT: no measurements

@@ -129,7 +129,9 @@ class Steps:
         read = sum(ledger.rows)
         totals, rejects = ledger.rejects()
         set_aside = sum(totals.values())
-        refusals.refuse_all(read, set_aside, rejects, totals.get("outside", 0))
+        refusals.refuse_headers(ledger)
+        refusals.refuse_ragged(ledger, read, totals)
+        refusals.refuse_all(ledger, read, set_aside, rejects, totals.get("outside", 0))
         named = {"node": self.wanted.node is not None, "time": self.wanted.time is not None}
         refusals.refuse_most(ledger, read, totals, named)
         if not (self.query or self.wanted.value):
@@ -151,6 +153,8 @@ class Steps:
         self.warnings += refusals.refuse_empty(ledger, names, conditions, shape)
         cells, said = account(ledger, names, conditions, shape, twice=twice.rows > 0)
         self.warnings += said
+        if not (self.query or self.wanted.value or self.wanted.conditions):
+            refusals.refuse_unread(cells, rejects)
         origin = Origin(
             files=tuple(
                 FileRead(

@@ -29,7 +29,7 @@ UNIT = "unit units unit_of_measurement uom".split()
 # Counters and bookkeeping of loggers and exports: numbers, but no physical condition.
 BOOKKEEPING = frozenset(
     "epoch record index row table seq sequence rowid id msgid _msgid message_id messageid ms "
-    "millisecond milliseconds".split()
+    "millisecond milliseconds _score _version _seq_no _primary_term".split()
 )
 # Row numbers, if they count; NO may be a gas.
 ROW_NUMBERS = frozenset(["no", "nr", "num", "#", "n", "unnamed: 0", "lfd", "line", "no."])
@@ -77,6 +77,11 @@ FEW = 12  # names of columns in one sentence
 def words_of(name: str) -> list[str]:
     """The words of a name, small: stationId, station_id and "Station ID" alike."""
     return [w for w in re.split(r"[^a-z]+", HUMP.sub("_", name).casefold()) if w]
+
+
+def bare(name: str) -> str:
+    """A name's letters alone."""
+    return re.sub(r"[\W\d_]", "", name)
 
 
 def listing(names: Sequence[str]) -> str:

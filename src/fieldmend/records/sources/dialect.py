@@ -20,6 +20,7 @@ LOOKED_AT = 200  # lines that decide
 TITLES = 60  # lines that may stand above the header
 OWN = frozenset([*NODE, *TIME])  # names that stand in a header and nowhere else
 GROUPS_AND_COMMA = re.compile(r"[+-]?\d{1,3}(\.\d{3})+,\d+")  # 1.234,5
+GROUPED = re.compile(r"[+-]?\d{1,3}(,\d{3})+")  # 1,234 may be both
 IN_UNITS = re.compile(r"#\s*(\S+)\s*[:=]\s.*?\(in ([^()]*)\)")  # KNMI
 FITTING = 0.5  # share of lines that have as many cells as the header
 
@@ -230,10 +231,16 @@ def _header_by_name(body: list[tuple[int, str]], known: frozenset[str]) -> int:
 
 
 def decimal_mark(rows: Sequence[Sequence[str]], delimiter: str) -> str:
-    """Comma if the numbers are written with it, else point. A comma that delimits is no mark."""
-    if delimiter == ",":
-        return "."
+    """Comma if the numbers are written with it, else point.
+
+    Where commas part the cells too, decimal ones stand in quotes, no number has a point, and some
+    can be no group of thousands: "20,5".
+    """
     cells = [cell.strip() for row in rows for cell in row]
+    if delimiter == ",":
+        surely = [c for c in cells if COMMA_NUMBER.fullmatch(c) and not GROUPED.fullmatch(c)]
+        pointed = any("." in cell and NUMBER.fullmatch(cell) for cell in cells)
+        return "," if surely and not pointed else "."
     commas = sum(bool(COMMA_NUMBER.fullmatch(cell) or GROUPS_AND_COMMA.fullmatch(cell))
                  for cell in cells)  # fmt: skip
     points = sum("." in cell and bool(NUMBER.fullmatch(cell)) for cell in cells)

@@ -60,6 +60,13 @@ FORMATS = (
     Format("SQLite", (b"SQLite format 3\x00",), (".sqlite", ".db"), _sqlite),
     Format("netCDF", (b"\x89HDF", b"CDF"), (".nc",), _netcdf),
 )
+OTHERS = {
+    b"%PDF": "PDF", b"\x93NUMPY": "a NumPy array", b"ARROW1": "Arrow (Feather)",
+    b"\xd0\xcf\x11\xe0": "an old Excel file or another of Microsoft Office",
+    b"\x80\x04\x95": "a pickle, which is never opened", b"\x80\x05\x95": "a pickle, which is never "
+    "opened", b"MATLAB 5.0": "a Matlab file",
+}  # fmt: skip
+"""Beginnings of files that are no tables here, and what they are."""
 NOT_READ = (".npz", ".xlsx", ".ods", ".docx", ".kmz", ".7z", ".rar")
 
 
@@ -73,6 +80,11 @@ def read(file: File) -> Stage | None:
     for one in FORMATS:
         if file.magic.startswith(one.magic):
             return one.stage(file)
+    other = next((what for start, what in OTHERS.items() if file.magic.startswith(start)), None)
+    if other:
+        raise InputError(
+            f"it is {other}", file=file.name, hint="Hand in CSV, Parquet, JSON, netCDF or SQLite"
+        )
     suffix = Path(file.name).suffix.lower()
     named = next((one.name for one in FORMATS if suffix in one.suffixes), None)
     if file.magic and (named or suffix in NOT_READ):

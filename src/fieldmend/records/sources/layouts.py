@@ -4,7 +4,16 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
-from fieldmend.records.sources import influx, loggers, logs, series, services, spreadsheets
+from fieldmend.records.sources import (
+    archives,
+    influx,
+    loggers,
+    logs,
+    series,
+    services,
+    spreadsheets,
+    uneven,
+)
 from fieldmend.records.sources.cutting import BLANKS, split
 from fieldmend.records.sources.dialect import Dialect, decimal_mark
 from fieldmend.records.sources.layout import Layout
@@ -121,6 +130,8 @@ LAYOUTS = (
     ("BADC-CSV", services.badc),
     ("GHCN-Daily", services.ghcn),
     ("GHCN-Daily months", services.ghcn_months),
+    ("NOAA global hourly", archives.global_hourly),
+    ("USGS RDB", archives.rdb),
     ("stations above", services.stations_above),
     ("seismic ASCII", series.seismic),
     ("ZRXP", series.zrxp),
@@ -132,5 +143,7 @@ LAYOUTS = (
     ("times across", spreadsheets.stamps_across),
     ("hours across", spreadsheets.hours_across),
     ("cells merged", spreadsheets.merged_cells),
+    ("cells left out", uneven.left_out),
+    ("decimal commas between commas", uneven.decimals_parted),
 )
 """What a layout is called, and the rule that knows it. The first that does has it."""

@@ -8,7 +8,7 @@ from pathlib import Path
 from fieldmend.errors import InputError
 from fieldmend.quantities import names as quantities
 from fieldmend.records.sources.layout import Layout, lines_of, rewritten
-from fieldmend.records.sources.platforms import numbers
+from fieldmend.records.sources.nested import numbers
 from fieldmend.records.sources.text import Text
 
 SERIES = re.compile(

@@ -129,6 +129,13 @@ def _text(  # noqa: PLR0917 - one call, what it needs
     if not any(line.strip("\ufeff \t") for line in found.head):
         raise InputError("no records in it: blank lines only", file=name)
     first = next(line for line in found.head if line.strip("\ufeff \t")).lstrip("\ufeff \t")
+    if marked := re.match(r"<(\?xml|!doctype|[a-z][\w:]*)\b", first, re.IGNORECASE):
+        kind = "XML" if marked[1].casefold() in ("?xml",) else "HTML or XML"
+        raise InputError(
+            f"it is {kind}, a page or a document, no table",
+            file=name,
+            hint="Save it as CSV: in a spreadsheet's program, or with pandas.read_html, read_xml",
+        )
     plain = Path(text.bare(name)).suffix.lower()
     if first.startswith(("{", "[{", "[[{", "[\n")) or first.strip() == "[" or plain in NDJSON:
         platform = platforms.flattened(found, work)

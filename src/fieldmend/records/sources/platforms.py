@@ -12,18 +12,27 @@ from pathlib import Path
 from typing import Any
 
 from fieldmend.errors import InputError
-from fieldmend.records.sources.text import Text
-from fieldmend.records.vocabulary import BOOKKEEPING, NODE, PLACE, TIME
-
-LARGEST = 1 << 28  # bytes of one document; more is handed in line by line
-DEEP = 6  # levels that are flattened
-# Objects that only wrap what they hold: body.temperature is temperature.
-ENVELOPES = frozenset(
-    "body payload data fields values value properties object measurements readings state reported "
-    "decoded decoded_payload payload_fields message attributes telemetry".split()
+from fieldmend.records.sources import frames_in_json, monitoring
+from fieldmend.records.sources.cutting import STAMP
+from fieldmend.records.sources.nested import (
+    DEEP,
+    Row,
+    at,
+    holds_numbers,
+    is_nested,
+    listed,
+    nested,
+    numbers,
+    object_at,
 )
-RADIO = frozenset("port counter fport fcnt f_port f_cnt qos retain version ttl".split())
-Row = dict[str, Any]
+from fieldmend.records.sources.text import Text
+from fieldmend.records.vocabulary import TIME, bare
+from fieldmend.text import shown
+
+TIMES = frozenset(bare(name) for name in TIME)
+ODD = (AttributeError, IndexError, KeyError, TypeError, ValueError)
+"""What a document in disguise raises: an object where a list should be, a word for a number."""
+LARGEST = 1 << 28  # bytes of one document; more is handed in line by line
 
 
 @dataclass(frozen=True)
@@ -34,6 +43,8 @@ class Platform:
     fits: Callable[[Any], bool]
     rows: Callable[[Any], Iterator[Row]]
     """Of a message: one row, empty if it carries no reading."""
+    many: bool = False
+    """A message has several rows: rows are numbered then, not lines."""
 
 
 def flattened(text: Text, work: Path) -> str:
@@ -57,17 +68,27 @@ def _parsed(line: str) -> Any:
 def _lines(text: Text, first: Any, work: Path) -> str:
     platform = next((one for one in PLATFORMS if one.fits(first)), None)
     if platform is None:
+        platform = next((one for one in (MIXED,) if one.fits(first)), None)
+    if platform is None:
         return ""
     with _source(text) as file:
-        _write(text, work, (_row(platform, line) for line in file))
+        _write(text, work, (row for line in file for row in _rows(platform, line)))
     return platform.name
 
 
-def _row(platform: Platform, line: str) -> str:
+def _rows(platform: Platform, line: str) -> Iterator[str]:
     message = _parsed(line)
     if not isinstance(message, Mapping):
-        return line.rstrip("\r\n")
-    return json.dumps(next(platform.rows(message), {}) if platform.fits(message) else {})
+        yield line.rstrip("\r\n")
+    elif not platform.fits(message) and platform is not MIXED:
+        yield "{}"
+    elif platform.many:
+        yield from map(json.dumps, platform.rows(message))
+    else:
+        try:
+            yield json.dumps(next(platform.rows(message), {}))
+        except ODD:  # one message of another kind is set aside, the others are read
+            yield "{}"
 
 
 def _document(text: Text, work: Path) -> str:
@@ -83,8 +104,15 @@ def _document(text: Text, work: Path) -> str:
             return ""
     platform = next((one for one in PLATFORMS if one.fits(found)), None)
     if platform is not None:
-        rows = list(platform.rows(found))
         name = platform.name
+        try:
+            rows = list(platform.rows(found))
+        except ODD as error:
+            raise InputError(
+                f"it looks like {name}, and is not written as that is ({shown(error)})",
+                file=text.name,
+                hint="Write one object per line, with a node, a time and numbers",
+            ) from error
     else:
         rows, name = _plain(found), "JSON"
     if not rows:
@@ -107,56 +135,37 @@ def _write(text: Text, work: Path, lines: Iterator[str]) -> None:
 
 
 def _plain(found: Any) -> list[Row]:
-    """An array of objects, or the one such array of an object."""
+    """An array of objects, or the one such array of an object; of several the one with times."""
     if isinstance(found, Mapping):
-        arrays = [v for v in found.values() if isinstance(v, list) and v]
-        objects = [v for v in arrays if isinstance(v[0], Mapping)]
-        found = objects[0] if len(objects) == 1 else []
+        arrays = list(_arrays(found, 0))
+        timed = [one for one in arrays if _has_time(one[0])]
+        found = next((one for one in (arrays, timed) if len(one) == 1), [[]])[0]
     rows = [row for row in found if isinstance(row, Mapping)] if isinstance(found, list) else []
     # An object in its place keeps the numbers of the others.
-    return [dict(row) if isinstance(row, Mapping) else {} for row in found] if rows else []
+    return [next(nested(row)) if isinstance(row, Mapping) else {} for row in found] if rows else []
 
 
-def at(message: Any, *path: str | int) -> Any:
-    """What lies at a path; None if it ends before.
-
-    Examples
-    --------
-    >>> at({"a": [{"b": 1}]}, "a", 0, "b"), at({"a": 1}, "a", "b")
-    (1, None)
-    """
-    for key in path:
-        if isinstance(message, Mapping) and isinstance(key, str):
-            message = message.get(key)
-        elif isinstance(message, list) and isinstance(key, int) and len(message) > key:
-            message = message[key]
-        else:
-            return None
-    return message
+def _arrays(found: Mapping[str, Any], depth: int) -> Iterator[list[Any]]:
+    """The arrays of objects in an object and in those within it."""
+    for held in found.values():
+        if isinstance(held, list) and held and isinstance(held[0], Mapping):
+            yield held
+        elif isinstance(held, Mapping) and depth < DEEP:
+            yield from _arrays(held, depth + 1)
 
 
-def numbers(payload: Any, name: str = "", depth: int = 0) -> Row:
-    """The numbers of a payload, nested names joined by points.
-
-    Examples
-    --------
-    >>> numbers({"t": 1.5, "soil": {"wet": 2}, "ok": True, "note": "x"})
-    {'t': 1.5, 'soil.wet': 2}
-    """
-    if isinstance(payload, bool) or payload is None or depth > DEEP:
-        return {}
-    if isinstance(payload, int | float):
-        return {name: payload}
-    if isinstance(payload, Mapping):
-        out: Row = {}
-        for key, value in payload.items():
-            out |= numbers(value, f"{name}.{key}" if name else str(key), depth + 1)
-        return out
-    return {}
+def _has_time(message: Mapping[str, Any]) -> bool:
+    """Whether a time stands in it, by its name or by itself."""
+    row = next(nested(message))
+    return any(
+        bare(name.casefold()) in TIMES or (isinstance(cell, str) and bool(STAMP.match(cell)))
+        for name, cell in row.items()
+    )
 
 
 def _things_stack(message: Any) -> Iterator[Row]:
-    message = message.get("result", message)
+    if not isinstance(at(message, "end_device_ids"), Mapping):
+        message = message["result"]
     uplink = message.get("uplink_message")
     row = numbers(at(uplink, "decoded_payload"))
     if row:
@@ -165,11 +174,13 @@ def _things_stack(message: Any) -> Iterator[Row]:
         yield {
             "node": ids.get("device_id") or ids.get("dev_eui"),
             "time": at(uplink, "received_at") or message.get("received_at"),
-            **(
-                {"lat": place["latitude"], "lon": place["longitude"]} if "latitude" in place else {}
-            ),
+            **({"lat": place["latitude"], "lon": place["longitude"]} if _is_place(place) else {}),
             **row,
         }
+
+
+def _is_place(place: Any) -> bool:
+    return isinstance(place, Mapping) and {"latitude", "longitude"} <= place.keys()
 
 
 def _chirpstack(message: Any) -> Iterator[Row]:
@@ -203,16 +214,16 @@ def _thingspeak(found: Any) -> Iterator[Row]:
 
 def _sensor_things(found: Any) -> Iterator[Row]:
     for one in found["value"]:
-        if "Observations" in one:  # datastreams with their observations
-            for observation in one["Observations"]:
+        if "Observations" in object_at(one):  # datastreams with their observations
+            for observation in listed(one, "Observations"):
                 yield _observation(observation, one)
         else:
-            yield _observation(one, one.get("Datastream") or {})
+            yield _observation(one, object_at(one, "Datastream"))
 
 
 def _observation(observation: Any, stream: Any) -> Row:
     time = str(at(observation, "phenomenonTime") or at(observation, "resultTime") or "")
-    thing = at(stream, "Thing", "name") or stream.get("name") or stream.get("@iot.id")
+    thing = at(stream, "Thing", "name") or at(stream, "name") or at(stream, "@iot.id")
     return {
         "node": str(thing or "thing"),
         "time": time.split("/")[0],
@@ -222,22 +233,11 @@ def _observation(observation: Any, stream: Any) -> Row:
     }
 
 
-def _prometheus(found: Any) -> Iterator[Row]:
-    """A query over a range: series with labels, and their pairs of time and value."""
-    for series in found["data"]["result"]:
-        labels = dict(at(series, "metric") or {})
-        name = labels.pop("__name__", "value")
-        labels.pop("job", None)
-        node = "/".join(str(label) for label in labels.values()) or name
-        for pair in at(series, "values") or []:
-            yield {"node": node, "time": at(pair, 0), "variable": name, "value": at(pair, 1)}
-
-
 def _weatherlink(found: Any) -> Iterator[Row]:
     """Davis WeatherLink v2: a station's sensors, each with its records."""
     over = {"ts", "tz_offset", "arch_int", "rev_type", "wind_run"}
     for sensor in found["sensors"]:
-        for record in at(sensor, "data") or []:
+        for record in listed(sensor, "data"):
             row = numbers(record)
             yield {
                 "node": f"{found.get('station_id', 'station')}/{at(sensor, 'lsid')}",
@@ -258,16 +258,14 @@ def _openaq(found: Any) -> Iterator[Row]:
             "variable": at(one, "parameter", "name") or "value",
             "value": at(one, "value"),
             "unit": at(one, "parameter", "units") or "",
-            **(
-                {"lat": place["latitude"], "lon": place["longitude"]} if "latitude" in place else {}
-            ),
+            **({"lat": place["latitude"], "lon": place["longitude"]} if _is_place(place) else {}),
         }
 
 
 def _frost(found: Any) -> Iterator[Row]:
     """MET Norway's Frost: a station's time with its observations."""
     for one in found["data"]:
-        for seen in at(one, "observations") or []:
+        for seen in listed(one, "observations"):
             level = at(seen, "level", "value")
             name = str(at(seen, "elementId"))
             yield {
@@ -277,34 +275,6 @@ def _frost(found: Any) -> Iterator[Row]:
                 "value": at(seen, "value"),
                 "unit": at(seen, "unit") or "",
             }
-
-
-def _is_nested(message: Any) -> bool:
-    """Whether all numbers but times and ids lie deeper."""
-    if not isinstance(message, Mapping):
-        return False
-    over = {*TIME, *NODE, *PLACE, *BOOKKEEPING, *RADIO}
-    above = [key for key, v in message.items()
-             if isinstance(v, int | float) and not isinstance(v, bool)
-             and str(key).casefold() not in over]  # fmt: skip
-    deeper = [v for v in message.values() if isinstance(v, Mapping)]
-    return not above and any(numbers(v) for v in deeper)
-
-
-def _nested(message: Any) -> Iterator[Row]:
-    """Any message whose readings lie in an object within: names joined by points."""
-    yield dict(_leaves(message, (), 0))
-
-
-def _leaves(message: Any, path: tuple[str, ...], depth: int) -> Iterator[tuple[str, Any]]:
-    for key, value in message.items():
-        here = (*path, str(key))
-        if isinstance(value, Mapping):
-            if depth < DEEP:
-                yield from _leaves(value, here, depth + 1)
-        elif not isinstance(value, list):
-            kept = [part for part in path if part.casefold() not in ENVELOPES]
-            yield ".".join([*kept, here[-1]]), value
 
 
 def _senml(found: Any) -> Iterator[Row]:
@@ -340,7 +310,7 @@ def _geojson(found: Any) -> Iterator[Row]:
         )
         held = at(one, "properties")
         yield {
-            **(dict(_leaves(held, (), 0)) if isinstance(held, Mapping) else {}),
+            **(next(nested(held)) if isinstance(held, Mapping) else {}),
             **({"lon": place[0], "lat": place[1]} if point else {}),
         }
 
@@ -405,7 +375,7 @@ def _listed(found: Any) -> tuple[list[Any], str]:
         if isinstance(at(held, 0), Mapping)
     }  # fmt: skip
     inside = [held for one in found if isinstance(one, Mapping) for key in lists
-              for held in at(one, key) or []]  # fmt: skip
+              for held in listed(one, key)]  # fmt: skip
     timed = [one for one in inside if isinstance(one, Mapping)
              and {str(key).casefold() for key in one} & {*TIME}]  # fmt: skip
     known = len(lists) == 1 and timed and len(timed) == len(inside)
@@ -419,9 +389,9 @@ def _lists(found: Any) -> Iterator[Row]:
         if not isinstance(station, Mapping):
             yield {}
             continue
-        about = dict(_leaves({key: held for key, held in station.items() if key != name}, (), 0))
-        for one in at(station, name) or []:
-            yield about | dict(_leaves(one, (), 0))
+        about = next(nested({key: held for key, held in station.items() if key != name}))
+        for one in listed(station, name):
+            yield about | next(nested(one))
 
 
 def _is_history(found: Any) -> bool:
@@ -467,7 +437,11 @@ PLATFORMS = (
     Platform("SensorThings", _is_sensor_things, _sensor_things),
     Platform("Home Assistant", _is_history, _home_assistant),
     Platform("Prometheus", lambda m: at(m, "data", "resultType") == "matrix" and isinstance(
-        at(m, "data", "result"), list), _prometheus),
+        at(m, "data", "result"), list), monitoring.prometheus),
+    Platform("VictoriaMetrics", monitoring.is_export, monitoring.export, many=True),
+    Platform("InfluxDB 1", monitoring.is_influx, monitoring.influx),
+    Platform("Graphite", monitoring.is_graphite, monitoring.graphite),
+    Platform("OpenTSDB", monitoring.is_tsdb, monitoring.tsdb),
     Platform("WeatherLink v2", lambda m: isinstance(at(m, "sensors", 0, "data"), list),
              _weatherlink),
     Platform("OpenAQ v3", lambda m: isinstance(at(m, "results", 0, "parameter"), Mapping)
@@ -479,9 +453,13 @@ PLATFORMS = (
         at(m, "features"), list), _geojson),
     Platform("ThingsBoard", _is_by_key, _by_key),
     Platform("JSON by column", lambda m: bool(_columns(m)), _by_column),
+    Platform("JSON of a frame", frames_in_json.fits, frames_in_json.rows),
     Platform("lists in JSON", lambda m: bool(_listed(m)[1]), _lists),
-    Platform("nested JSON", _is_nested, _nested),
-    Platform("nested JSON", lambda m: isinstance(m, list) and _is_nested(at(m, 0)),
+    Platform("nested JSON", is_nested, nested),
+    Platform("nested JSON", lambda m: isinstance(m, list) and is_nested(at(m, 0)),
              lambda m: (row for one in m for row in ([{}] if not isinstance(one, Mapping)
-                                                     else _nested(one)))),
+                                                     else nested(one)))),
 )  # fmt: skip
+
+MIXED = Platform("nested JSON", holds_numbers, nested)
+"""Messages with numbers above and in objects within; each line of the file is taken so."""

@@ -26,6 +26,7 @@ def stage(found: Text, dialect: Dialect, layout: Layout | None, work: Path) -> S
         layout=layout,
         text=found,
         skip=dialect.skip,
+        header=tuple(name.strip() for name in names),
         rejects=found.rejects,
         warnings=found.warnings,
         units=dict(dialect.units),
@@ -40,8 +41,12 @@ def stage(found: Text, dialect: Dialect, layout: Layout | None, work: Path) -> S
         if len(row) == len(names) or (len(row) == len(names) + 1 and not row[-1].strip())
     ]
     # Where files were put together the header stands between records: it tells no column's kind.
-    again = [name.strip() for name in names]
-    out.sample = [row for row in out.sample if [(cell or "").strip() for cell in row] != again]
+    again = {name.strip().casefold() for name in names if name.strip()}
+    out.sample = [
+        row
+        for row in out.sample
+        if 2 * sum((cell or "").strip().casefold() in again for cell in row) < len(again)
+    ]
     said = [dialect.words, *found.words]
     if layout is not None:  # one that was written anew was not separated by commas
         said = found.words if layout.line_column else said

@@ -9,15 +9,21 @@ from itertools import pairwise
 from pathlib import Path
 
 from fieldmend.errors import InputError
+from fieldmend.quantities.names import measure, words
 from fieldmend.records.sources.cutting import BLANKS, STAMP, split
 from fieldmend.records.sources.dialect import DELIMITERS, Dialect, decide
 from fieldmend.records.sources.layout import Layout, Rows, lines_of, rewritten
 from fieldmend.records.sources.text import Text
+from fieldmend.records.table import parts
 from fieldmend.records.vocabulary import KNOWN, NODE, NODE_HINTS, words_of
 
 ACROSS = 3  # stamps in the first line that show that times run across
 LEADING = 8  # columns that may stand before them
-HOUR = re.compile(r"(?:h|hr|hour|he)?[ _]?(\d{1,2})(?::?00)?", re.IGNORECASE)
+NUMBERED = re.compile(
+    r"(?P<stem>(?:h|hr|hh|hour|he|period|interval|slot|kwh)?[ _]?)0*(?P<number>\d{1,3}?)(?::?00)?",
+    re.IGNORECASE,
+)
+PARTS_OF_A_DAY = (24, 48, 96, 144, 288)
 LOOKED_AT = 200
 Cells = Sequence[str]
 
@@ -38,29 +44,68 @@ def stamps_across(text: Text, body: Sequence[str], work: Path) -> Layout | None:
 
 
 def hours_across(text: Text, body: Sequence[str], work: Path) -> Layout | None:
-    """A row for each day, a column for each of its hours: 00 to 23, or 01 to 24."""
-    found = _across(body[0], lambda cell: bool(HOUR.fullmatch(cell)))
-    if found is None or len(found[2]) != 24:
+    """A row for each day, a column for each of its hours: 00 to 23, or 01 to 24.
+
+    Or of halves and quarters of them, hh_0 to hh_47, and with a flag behind each: H01, V01, H02.
+    """
+    for every in (1, 2):
+        found = _across(body[0], lambda cell: bool(NUMBERED.fullmatch(cell)), every)
+        clock = _clock(found[2]) if found else None
+        if found and clock:
+            break
+    else:
         return None
-    mark, lead, cells = found
-    hours = [int(HOUR.fullmatch(cell)[1]) for cell in cells]  # type: ignore[index]
-    if hours not in (list(range(24)), list(range(1, 25))):
-        return None
+    mark, lead, _ = found
     sample = [split(line, mark) for line in body[1:LOOKED_AT]]
     days = [
         i for i in range(len(lead)) if all(STAMP.match(row[i]) for row in sample if i < len(row))
     ]
+    in_parts = parts.found([name.casefold() for name in lead])
+    if not days and {*in_parts} == {"year", "month", "day"}:
+        days = [in_parts["day"]]
+    else:
+        in_parts = {}
     if len(days) != 1 or not sample:
         return None
     day = days[0]
+    over = {day, *in_parts.values()}
     names = _named(lead, sample, day)
+
+    def dated(cells: Cells) -> str:
+        if not in_parts:
+            return cells[day]
+        return "-".join(cells[in_parts[part]].zfill(2) for part in ("year", "month", "day"))
+
+    kept = [i for i in range(len(lead)) if i not in over]
     rows = (
-        (number, [*cells[:day], *cells[day + 1 : len(lead)], cells[day], hour, value])
+        (number, [*(cells[i] for i in kept), f"{dated(cells)} {moment}", value])
         for number, cells in _below(text, body[0], mark)
-        for hour, value in zip(hours, cells[len(lead) :], strict=False)
+        if len(cells) >= len(lead)
+        for moment, value in zip(clock, cells[len(lead) :: every], strict=False)
     )
-    header = (*names[:day], *names[day + 1 :], "date", "hour", "value")
-    return _layout(text, work, "hours across", header, rows)
+    header = (*(names[i] for i in kept), "time", "value")
+    said = "hours across" + (", the flags behind them passed over" if every > 1 else "")
+    return Layout(said, rewritten(text, work, header, rows), line_column=True, value="value")
+
+
+def _clock(cells: Cells) -> list[str] | None:
+    """The times of day of numbered columns, where they part a day evenly; None if they do not.
+
+    Of 01 to 24 the last is the next day's 0:00, as loggers write it.
+    """
+    found = [one for cell in cells if (one := NUMBERED.fullmatch(cell))]
+    numbers = [int(one["number"]) for one in found]
+    count = len(cells)
+    if len(found) < count or len({one["stem"].casefold() for one in found}) > 1:
+        return None
+    begun = [number - numbers[0] for number in numbers]
+    if count not in PARTS_OF_A_DAY or numbers[0] > 1 or begun != list(range(count)):
+        return None
+    # Forty-eight sensors are numbered too: only hours may go without a word.
+    if count != 24 and not re.search(r"h|t|v|p|slot|int", found[0]["stem"], re.IGNORECASE):
+        return None
+    minutes = [1440 // count * number for number in numbers]
+    return [f"{minute // 60:02d}:{minute % 60:02d}" for minute in minutes]
 
 
 def merged_cells(text: Text, body: Sequence[str], work: Path) -> Layout | None:
@@ -91,14 +136,19 @@ def _layout(text: Text, work: Path, name: str, header: Cells, rows: Rows) -> Lay
     return Layout(name, rewritten(text, work, header, rows), line_column=True)
 
 
-def _across(line: str, fits: Callable[[str], bool]) -> tuple[str, list[str], list[str]] | None:
-    """Delimiter, names before, and the cells that run across; None if they do not."""
+def _across(
+    line: str, fits: Callable[[str], bool], every: int = 1
+) -> tuple[str, list[str], list[str]] | None:
+    """Delimiter, names before, and the cells that run across; None if they do not.
+
+    `every`: 2 where each has one behind it that does not count.
+    """
     for mark in DELIMITERS[:4]:
         cells = [cell.strip().lstrip("\ufeff") for cell in split(line, mark)]
         while cells and not cells[-1]:
             cells.pop()
         first = next((i for i, cell in enumerate(cells) if fits(cell)), len(cells))
-        across = cells[first:]
+        across = cells[first::every]
         if 0 < first <= LEADING and len(across) >= ACROSS and all(map(fits, across)):
             return mark, cells[:first], across
     return None
@@ -121,6 +171,9 @@ def _named(lead: Cells, sample: Sequence[Cells], day: int | None = None) -> list
     key = [i for i in (*nodes[:1], day) if i is not None]
     others = [i for i in range(len(lead)) if i not in {*nodes, day}]
     repeat = len({tuple(row[i] for i in key) for row in rows}) * 2 <= len(rows)
+    # Without a node's name the one column may be the node: what it says decides.
+    if not nodes and not any(measure(words(row[i])) for row in rows for i in others):
+        return names
     if (
         repeat
         and len(others) == 1

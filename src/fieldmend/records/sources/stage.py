@@ -43,6 +43,8 @@ class Stage:
     layout: Layout | None = None
     text: Text | None = None
     skip: int = 0
+    header: tuple[str, ...] = ()
+    """The names of the columns as the text has them."""
     stem: str = ""
     rejects: list[Reject] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
@@ -55,6 +57,8 @@ class Stage:
     """Minutes that the times are ahead of UTC, where the time's column says so."""
     suffixes: dict[int, str] = field(default_factory=dict)
     """Column → the unit that stands behind each of its numbers."""
+    stretches: set[int] = field(default_factory=set)
+    """Columns of stretches of time, "29.01.2024 00:00 - 29.01.2024 00:15": each begins there."""
     grouped: set[int] = field(default_factory=set)
     """Columns whose numbers are written in groups of thousands."""
     season: str = ""

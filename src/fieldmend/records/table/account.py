@@ -41,15 +41,17 @@ def _alone(
     """Count the cells that are no numbers; one of each kind as an example."""
     kind = "kind" if shape is LONG else "NULL"
     rows = ledger.con.execute(
-        f"SELECT {kind}, split_part(cell, chr(31), 1) AS code, count(*), "
-        "min(split_part(cell, chr(31), 2)) FROM (SELECT *, unnest(string_split(odd, chr(30))) "
-        f"AS cell FROM (SELECT {kind} AS kind, odd FROM r WHERE odd IS NOT NULL)) GROUP BY ALL "
-        "ORDER BY ALL"
+        f"SELECT {kind}, split_part(cell, chr(31), 1) AS code, coalesce(bad[1] = 'h', false) "
+        "AS header, count(*), min(split_part(cell, chr(31), 2)) FROM (SELECT *, "
+        f"unnest(string_split(odd, chr(30))) AS cell FROM (SELECT {kind} AS kind, odd, bad FROM r "
+        "WHERE odd IS NOT NULL)) GROUP BY ALL ORDER BY ALL"
     ).fetchall()
     examples = {}
-    for kind, code, n, example in rows:
+    for kind, code, header, n, example in rows:
         name = kind if shape is LONG else shape.counted_as(names[int(code[1:])])
-        if name in found:
+        if name in found and header:  # its cells are no readings that went wrong
+            found[name]["row"] += n
+        elif name in found:
             found[name][CELL[code[0]]] += n
             examples[name, CELL[code[0]]] = example
     return examples

@@ -31,23 +31,50 @@ COMPACT = re.compile(r"(19|20)\d\d(0[1-9]|1[0-2])(0[1-9]|[12]\d|3[01])(\d{4}|\d{
 # 2024013112: as an epoch it would lie in 2034.
 HOURS = re.compile(r"(19|20)\d\d(0[1-9]|1[0-2])(0[1-9]|[12]\d|3[01])([01]\d|2[0-4])")
 TWELVE = re.compile(
-    r"\d{4}[-/]\d{1,2}[-/]\d{1,2}[T ]+\d{1,2}:\d\d(:\d\d)?\s*[ap]\.?m\.?( .*)?", re.IGNORECASE
+    r"\d{4}[-/]\d{1,2}[-/]\d{1,2}[T ]+\d{1,2}(:\d\d(:\d\d)?\s*|[ -]?)[ap]\.?m\.?( .*)?",
+    re.IGNORECASE,
 )
+STRETCH = re.compile(r"(\d\S*(?: [\d:]\S*)?)\s*(?: [-–—] | to | bis |/)\s*(\d{1,4}[-/.].*)")
 NOON = re.compile(r"([apAP])\.\s?[mM]\.?")
 MIDNIGHT = re.compile(r"[ T]24:00(:00([.,]0+)?)?([ Zz+-]|$)")  # the next day's 00:00
 SHORT = re.compile(r"(\d{1,2})[-/.](\d{1,2})[-/.]\d{2}\b(?!\d).*")
 
-KINDS = {"basic": BASIC, "compact": COMPACT, "compact hours": HOURS, "epoch": EPOCH,
+ORDINAL = re.compile(r"\d{4}-\d{3}[T ]\d\d:\d\d(:\d\d)?(\s*\S+)?")  # 2024-031T12:00
+SAS = re.compile(r"\d\d[A-Z]{3}\d{4}:\d\d:\d\d(:\d\d)?", re.IGNORECASE)
+CTIME = re.compile(r"[A-Z]{3} [A-Z]{3} +\d{1,2} \d\d:\d\d:\d\d \d{4}", re.IGNORECASE)
+# Stamps as names of files and pictures have them, where a colon may not stand or stands too often.
+MARKS = re.compile(
+    r"\d{4}-\d\d-\d\d([ T]\d\d([.-])\d\d(\2\d\d)?|[_-]\d\d([.:-])\d\d(\4\d\d)?)"
+    r"|\d{4}:\d\d:\d\d \d\d:\d\d(:\d\d)?"
+)
+DAY_AND_CLOCK = re.compile(r"(19|20)\d{6} ([01]\d|2[0-3])[0-5]\d([0-5]\d)?")  # 20240131 1200
+
+KINDS = {"ordinal": ORDINAL, "sas": SAS, "ctime": CTIME, "marks": MARKS,
+         "compact and time": DAY_AND_CLOCK, "basic": BASIC, "compact": COMPACT,
+         "compact hours": HOURS, "epoch": EPOCH,
          "dots": DOTS, **months.ORDERS, "twelve hours": TWELVE,
          "iso": ISO, "short": SHORT}  # fmt: skip
 
-_HOURS = ("", " %H:%M", " %H:%M:%S", " %H:%M:%S.%f", " %H:%M:%S,%f", " %I:%M %p", " %I:%M:%S %p")
+_MARKED = tuple(
+    f"%Y-%m-%d{between}{mark.join(parts)}"
+    for between in " T_-"
+    for mark in ".:-"
+    for parts in (("%H", "%M", "%S"), ("%H", "%M"))
+)
+_HOURS = ("", " %H:%M", " %H:%M:%S", " %H:%M:%S.%f", " %H:%M:%S,%f", " %I:%M %p", " %I:%M:%S %p",
+          " %I %p")  # fmt: skip
 FORMATS = {
+    "ordinal": ("%Y-%jT%H:%M:%S", "%Y-%jT%H:%M", "%Y-%j %H:%M:%S", "%Y-%j %H:%M"),
+    "sas": ("%d%b%Y:%H:%M:%S", "%d%b%Y:%H:%M"),
+    "ctime": ("%a %b %d %H:%M:%S %Y",),
+    "marks": (*_MARKED, "%Y:%m:%d %H:%M:%S", "%Y:%m:%d %H:%M"),
     "basic": ("%Y%m%dT%H%M%SZ", "%Y%m%dT%H%M%S", "%Y%m%dT%H%MZ", "%Y%m%dT%H%M"),
     "compact": ("%Y%m%d", "%Y%m%d%H%M", "%Y%m%d%H%M%S"),
     **dict.fromkeys(months.ORDERS, tuple("%Y-%m-%d" + hours for hours in _HOURS)),
     "twelve hours": tuple(
-        d + hours for d in ("%Y-%m-%d", "%Y/%m/%d") for hours in (" %I:%M %p", " %I:%M:%S %p")
+        d + hours
+        for d in ("%Y-%m-%d", "%Y/%m/%d")
+        for hours in (" %I:%M %p", " %I:%M:%S %p", " %I-%p", " %I %p", " %I%p")
     ),
     "dots": tuple("%d.%m.%Y" + hours for hours in _HOURS),
     **{
@@ -124,7 +151,7 @@ def text_sql(
     if kind == "iso":
         return _iso_sql(cell, shape_of(sampled), meanings)
     formats = ", ".join(f"'{f}'" for f in FORMATS[kind])
-    if kind in ("basic", "compact", "compact hours", "compact and time"):
+    if kind in ("basic", "compact", "compact hours", "compact and time", "sas", "ctime", "marks"):
         stamp = f"CASE WHEN suffix({cell}, 'Z') THEN {ZONED} ELSE {NAIVE} END"
         return f"epoch_us(TRY_STRPTIME({cell}, [{formats}]))", stamp
     zone = abbreviations.zone_sql(cell)

@@ -68,6 +68,7 @@ def assign(
     places = _places(names, rest, sample, node, wanted, file) if there else {}
     rest = [i for i in rest if i not in places.values()]
     dates = set(parts.found(lower).values())  # a date told twice is no reading
+    first = next((i for i, name in enumerate(names) if not name.startswith("-")), 0)
     numeric = [
         i
         for i in rest
@@ -75,8 +76,9 @@ def assign(
         and not _judges(i, names, sample) and not holds_stamps(cells_of(i, sample))
         and lower[i] not in DAY_OF_YEAR and not _about_node(i, names, sample, node)
         and not lower[i].startswith("-")
-        and not ({lower[i], lower[i].rstrip(" .#:")} & ROW_NUMBERS
+        and not ((i == first or {lower[i], lower[i].rstrip(" .#:")} & ROW_NUMBERS)
                  and no_reading(i, sample) == "a counter")
+        and "serial" not in words_of(names[i])
     ]  # fmt: skip
     over = tuple(names[i] for i in rest if i not in numeric)
     # Home Assistant's other columns are about the state; another's state may be California.

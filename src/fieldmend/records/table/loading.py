@@ -9,7 +9,7 @@ its row only if no reading is left in it. A row's place says which source and li
 import errno
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -184,6 +184,8 @@ def time_sql(plan: Plan) -> tuple[str, str, str]:
         micros = parts.sql({part: f"c{c}" for part, c in roles.parts.items()})
         return micros, str(code), "concat_ws(' ', " + ", ".join(cells) + ")"
     kind = stage.kinds[roles.time[0]]
+    if plan.count is not None and len(cells) == 2:
+        return _counted_day(plan)
     if plan.count is not None:
         number = number_sql(stage, roles.time[0])
         cells_there = [
@@ -216,7 +218,7 @@ def time_sql(plan: Plan) -> tuple[str, str, str]:
         micros, stamp = clock.number_sql(cells[0])
         return micros, stamp, f"CAST({cells[0]} AS VARCHAR)"
     text = " || ' ' || ".join(
-        _bare(cell) if stage.kinds[c] == "text" else f"CAST({cell} AS VARCHAR)"
+        _bare(_begun(stage, c)) if stage.kinds[c] == "text" else f"CAST({cell} AS VARCHAR)"
         for c, cell in zip(roles.time, cells, strict=True)
     )
     text, dated, more = _as_formats_have_it(text, form, sampled, hourly=bool(hourly))
@@ -229,6 +231,27 @@ def time_sql(plan: Plan) -> tuple[str, str, str]:
     if offset is not None:
         return f"{micros} - {offset * 60_000_000}", str(clock.ZONED), text
     return micros, stamp, text
+
+
+def _counted_day(plan: Plan) -> tuple[str, str, str]:
+    """A date, and how much of the day has gone in a column beside it: 2024-01-31, 3600."""
+    assert plan.count is not None
+    day, gone = plan.roles.time
+    whole = replace(plan, roles=replace(plan.roles, time=(day,)), count=None)
+    micros, stamp, written = time_sql(whole)
+    number = number_sql(plan.stage, gone)
+    since = f"CASE WHEN {number} * {plan.count.unit} BETWEEN 0 AND {clock.DAY} "
+    since += f"THEN CAST(round({number} * {plan.count.unit}) AS BIGINT) END"
+    return f"{micros} + {since}", stamp, written
+
+
+def _begun(stage: Stage, column: int) -> str:
+    """SQL for the cell of a time; of a stretch where it begins."""
+    cell = f"c{column}"
+    if column not in stage.stretches:
+        return cell
+    begins = f"regexp_extract(trim({cell}), '^{clock.STRETCH.pattern}$', 1)"
+    return f"coalesce(nullif({begins}, ''), {cell})"
 
 
 def _as_formats_have_it(
@@ -312,8 +335,12 @@ def _judged(plan: Plan, params: dict[str, Any], doubtful: str) -> str:
     stage, roles = plan.stage, plan.roles
     untimed = []
     if stage.text is not None and stage.skip:
-        params["header"] = stage.names[roles.time[0]]
-        untimed.append(f"WHEN trim(c{roles.time[0]}) = $header THEN 'h' || chr(31)")
+        params["header"] = [stage.names[roles.time[0]], *stage.header[roles.time[0] :][:1]]
+        named = ", ".join(f"coalesce(trim({cell}), '')" for _, cell in headed(plan))
+        untimed.append(
+            f"WHEN list_contains($header, trim(c{roles.time[0]})) "
+            f"THEN 'h' || chr(31) || concat_ws(chr(30), {named})"
+        )
     untimed += [
         "WHEN node IS NULL THEN 'n' || chr(31)",
         # What reads like a date and is none (29 February 2023, second 60) is a clock's fault.
@@ -334,6 +361,15 @@ def _judged(plan: Plan, params: dict[str, Any], doubtful: str) -> str:
     if roles.variable is not None:
         cases.append("WHEN kind IS NULL OR kind = '' THEN 'k' || chr(31)")
     return f"CASE {' '.join(cases)} END"
+
+
+def headed(plan: Plan) -> list[tuple[int, str]]:
+    """Columns whose names a header among the rows is asked for, and SQL for their cells.
+
+    Not all of a wide table: each costs, and one that is another is enough.
+    """
+    node = [(c, f"c{c}") for c in (plan.roles.node,) if c is not None and c not in plan.slots]
+    return [*node, *((c, f"s{v}") for c, v in plan.slots.items())][:WIDE]
 
 
 def _odd(plan: Plan) -> str:

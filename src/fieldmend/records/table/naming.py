@@ -9,8 +9,9 @@ from fieldmend.quantities.units import spelt
 from fieldmend.records.table.cells import cells_of, column_kind, no_reading
 from fieldmend.records.table.stamps import holds_stamps
 from fieldmend.records.vocabulary import MAX_COLUMNS, listing
-from fieldmend.text import shown
+from fieldmend.text import shown, typed
 
+MOST_TYPED = 24  # names of columns in an option that is shown
 UNIT_IN_NAME = re.compile(r"(.+?)\s*[\[(]([^\[\]()]*)[\])]()")
 SERIAL = re.compile(r"(.+[\])])\s*[\[(]\d{4,}[\])]")  # "Depth (ft) (445566)"
 DECLARED = re.compile(r"""units?\s*[=:]\s*["']?([^"']*)["']?""")  # temp[unit="celsius"]
@@ -65,12 +66,30 @@ def check_names(names: Sequence[str], file: str) -> None:
         raise InputError(
             f"column {empty[0]} has no name; found: {listing(names)}",
             file=file,
-            hint="Name it in the first line, or leave the column out",
+            hint=_renamed(names),
         )
     twice = [name for name, n in Counter(name.casefold() for name in names).items() if n > 1]
     if twice:
         raise InputError(
             f"two columns are named {shown(twice[0])!r}; found: {listing(names)}",
             file=file,
-            hint="Give each column a name of its own",
+            hint=_renamed(names),
         )
+
+
+def _renamed(names: Sequence[str]) -> str:
+    """What to do about names that do not tell the columns apart."""
+    option = typed("--columns", ",".join(_numbered(names)))
+    return f"Give each column a name of its own in the first line, or with columns= ({option})"
+
+
+def _numbered(names: Sequence[str]) -> list[str]:
+    """The names with a number behind those that repeat; "-" for those that are none."""
+    seen: Counter[str] = Counter()
+    out = []
+    for name in names[:MOST_TYPED]:
+        seen[name.casefold()] += 1
+        count = seen[name.casefold()]
+        plain = re.sub(r"\s*,\s*", " ", name.strip())
+        out.append((f"{plain}_{count}" if count > 1 else plain) if plain else "-")
+    return [*out, "..."] if len(names) > MOST_TYPED else out

@@ -7,12 +7,18 @@ from dataclasses import replace
 from fieldmend.errors import InputError
 from fieldmend.quantities import names as quantities
 from fieldmend.quantities.kinds import Kind
+from fieldmend.quantities.units import spelt
+from fieldmend.records.sources.cutting import NUMBER
 from fieldmend.records.table.cells import cells_of, no_reading
 from fieldmend.records.table.roles import Roles
 from fieldmend.records.table.shapes import MATRIX
 from fieldmend.records.vocabulary import CONDITIONS, FLAGS, VALUE, listing, words_of
 from fieldmend.text import escaped, shown, typed
 
+SUMS = frozenset(
+    "sum summe total totals gesamt mean average avg mittel mittelwert durchschnitt moyenne somme "
+    "media promedio suma totale".split()
+)
 CODES = 10  # values that a flag may have
 
 
@@ -33,6 +39,7 @@ def without_node(
         or _quantities([names[i] for i in roles.conditions])
         or len({w[-1] for i in roles.conditions if (w := words_of(names[i]))} & CONDITIONS) > 1
         or any(_judged(names[i], known) for i in roles.conditions)
+        or _units([names[i] for i in roles.conditions])
     )
     if several or len(physical) * 2 > len(roles.conditions) or len(roles.conditions) == 1:
         return roles
@@ -106,6 +113,52 @@ def _quantities(names: Sequence[str]) -> bool:
     return len(set(known)) > 1 and len(known) * 2 > len(said)
 
 
+def _of_all(
+    column: int,
+    others: Sequence[int],
+    names: Sequence[str],
+    sample: Sequence[Sequence[str | None]],
+) -> str:
+    """Whether a column is called the sum or the mean of the others, and is it: no sensor."""
+    said = {*re.split(r"[^a-zà-ÿ]+", names[column].casefold())} & SUMS
+    if not said:
+        return ""
+    kept = [i for i in others if i != column
+            and not {*re.split(r"[^a-zà-ÿ]+", names[i].casefold())} & SUMS]  # fmt: skip
+    sums = means = rows = 0
+    for row in sample:
+        cells = [_number(row[i]) for i in (column, *kept) if i < len(row)]
+        if len(cells) > 2 and all(cell is not None for cell in cells):
+            own, *rest = (cell for cell in cells if cell is not None)
+            near = 0.006 * len(rest) + 1e-3 * abs(own)  # rounded to two decimals, each of them
+            rows += 1
+            sums += abs(own - sum(rest)) <= near
+            means += abs(own - sum(rest) / len(rest)) <= near
+    if rows < CODES or max(sums, means) < 0.9 * rows:
+        return ""
+    return "the sum of the others" if sums >= means else "the mean of the others"
+
+
+def _number(cell: str | None) -> float | None:
+    text = (cell or "").strip().replace(",", ".")
+    return float(text) if NUMBER.fullmatch(text) else None
+
+
+def _units(names: Sequence[str]) -> bool:
+    """Whether most names end with a unit, and not all with one of a kind: "Energy Wh", "Min V".
+
+    One of more than a letter is among them: rooms are called A and C too.
+    """
+    last = [name.split()[-1] for name in names if len(name.split()) > 1]
+    known = {unit: spelt(unit)[0] for unit in last if spelt(unit)[0]}
+    there = sum(unit in known for unit in last)
+    return (
+        there * 2 > len(names)
+        and len(set(known.values())) > 1
+        and any(len(unit) > 1 and not unit.isdigit() for unit in known)
+    )
+
+
 def _matrix(
     roles: Roles, names: Sequence[str], sample: Sequence[Sequence[str | None]], file: str
 ) -> Roles:
@@ -114,10 +167,14 @@ def _matrix(
     odd = {
         i: found
         for i in roles.conditions
-        if (found := no_reading(i, sample) or _about(i, by_name, names, sample))
+        if (
+            found := no_reading(i, sample)
+            or _about(i, by_name, names, sample)
+            or _of_all(i, roles.conditions, names, sample)
+        )
     }
     kept = tuple(i for i in roles.conditions if i not in odd)
-    about = [what for what in odd.values() if what.startswith("codes")]
+    about = [what for what in odd.values() if what.startswith(("codes", "the sum", "the mean"))]
     if len(odd) > len(about) and len(odd) * 2 >= len(roles.conditions):
         first, what = next(iter(odd.items()))
         raise InputError(

@@ -119,6 +119,16 @@ def likely(
     return best.name if best is not None and best.repeats <= seen.repeats / 2 else ""
 
 
+def stands_alone(
+    stage: Stage, roles: Roles, name: str, names: Sequence[str], con: "duckdb.DuckDBPyConnection"
+) -> bool:
+    """Whether a column tells rows of one time apart without the one that was taken for the node."""
+    seen = _Seen.of(stage, replace(roles, node=None), names, con)
+    column = Column(list(names).index(name), name, hinted=False, text=False)
+    found = seen.measured([column]) if seen is not None else []
+    return bool(found) and found[0].repeats <= LEFT
+
+
 def levels(
     stage: Stage, roles: Roles, names: Sequence[str], con: "duckdb.DuckDBPyConnection"
 ) -> str:
@@ -145,13 +155,15 @@ def _candidates(
         taken = but is not None and i in (*but.time, but.node, but.variable)
         if taken or name in KNOWN or name in kept | named or name in CALENDAR or physical:
             continue
-        if name in BOOKKEEPING - {"id"}:
+        if name in BOOKKEEPING - {"id"} or name.startswith("-"):
             continue
         cells = [(row[i] or "").strip() for row in stage.sample if i < len(row)]
         cells = [cell for cell in cells if cell.casefold() not in wanted.missing]
         whole = [bool(WHOLE.fullmatch(cell)) for cell in cells]
         if not cells or (not all(whole) and sum(whole) * 2 > len(whole)):
             continue  # a column of numbers with fractions, or with some words in it
+        if any(cell.startswith("-") for cell in cells if WHOLE.fullmatch(cell)):
+            continue  # dBm, degrees: nobody is called -67
         if not all(whole) and sum(map(_like_number, cells)) * 2 > len(cells):
             continue  # some of them may be ERR
         if holds_stamps(cells) or (cells and is_clock(cells)):

@@ -29,6 +29,8 @@ UNITS = {
 
 COUNTED = {
     **dict.fromkeys(("second", "seconds", "sec", "secs", "elapsed", "elapsed_s", "time_s"), "s"),
+    **dict.fromkeys(("millis", "ms", "elapsed_ms", "time_ms", "uptime_ms"), "ms"),
+    **dict.fromkeys(("uptime", "uptime_s"), "s"),
     **dict.fromkeys(("minute", "minutes", "mins", "elapsed_min", "time_min"), "min"),
     **dict.fromkeys(("hour", "hours", "hrs", "elapsed_h", "time_h"), "h"),
     **dict.fromkeys(("day", "days", "elapsed_d", "time_d"), "d"),

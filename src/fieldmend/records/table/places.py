@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from fieldmend.errors import InputError
 from fieldmend.records.sources.opening import stages
 from fieldmend.records.sources.stage import Chosen, Stage
+from fieldmend.records.table import parts
 from fieldmend.records.table.cells import cells_of
 from fieldmend.records.table.loading import node_sql
 from fieldmend.records.table.naming import clean
@@ -35,6 +36,8 @@ def read_places(
     if not ({"lat", "lon"} <= found.keys() or {"x", "y"} <= found.keys()):
         return None
     if any(holds_stamps(cells_of(i, stage.sample)) for i in range(len(names))):
+        return None
+    if parts.found(names):
         return None
     cells = ", ".join(f"TRY_CAST(CAST(c{i} AS VARCHAR) AS DOUBLE)" for i in found.values())
     sql = f"SELECT {node_sql(f'c{node}', stage.kinds[node])}, {cells} FROM "

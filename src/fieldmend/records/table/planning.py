@@ -38,6 +38,7 @@ def roles_of(
     naming.check_names(bare[start:], stage.name)
     stage.names = bare
     stage.units = units | (layout.units if layout else {}) | stage.units
+    stamps.begin(stage)
     if layout and layout.time and wanted.time is None:
         wanted = replace(wanted, time=layout.time)
     if layout and layout.node_column and wanted.node is None:

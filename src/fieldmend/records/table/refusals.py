@@ -2,18 +2,30 @@
 
 import re
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from datetime import datetime
 from typing import Any
 
 from fieldmend.errors import InputError
+from fieldmend.grid import Cells
 from fieldmend.records.sources.cutting import NUMBER
+from fieldmend.records.sources.dialect import GROUPED
 from fieldmend.records.table import owner, parts
 from fieldmend.records.table.duplicates import Twice
 from fieldmend.records.table.ledger import Ledger
+from fieldmend.records.table.loading import Plan, headed
 from fieldmend.records.table.shapes import LONG, Shape
-from fieldmend.records.vocabulary import listing
+from fieldmend.records.vocabulary import FLAGS, listing, words_of
 from fieldmend.text import escaped, shown, typed
 
 TIME_OF_DAY = re.compile(r"\d{1,2}:\d\d(:\d\d([.,]\d+)?)?(\s*[ap]\.?\s?m\.?)?", re.IGNORECASE)
+FORMS = (
+    "%H:%M %d/%m/%Y", "%H:%M:%S %d/%m/%Y", "%H:%M %Y-%m-%d", "%H:%M:%S %Y-%m-%d",
+    "%H:%M %d.%m.%Y", "%H:%M:%S %d.%m.%Y", "%d/%m/%Y %Hh%M", "%d/%m/%Y %Hh", "%Y-%m-%d %Hh%M",
+    "%d-%b-%y %I.%M.%S.%f %p", "%d-%b-%Y %I.%M.%S.%f %p", "%Y年%m月%d日 %H時%M分",
+    "%Y年%m月%d日%H时%M分", "%Y年%m月%d日 %H:%M", "%Y/%m/%d/%H:%M", "%G-W%V-%uT%H:%M",
+)  # fmt: skip
+"""Ways of writing stamps that are shown in an option; others are put together alike."""
 CLASHES = 6  # rows that contradict each other, from which on it is no chance
 
 
@@ -59,6 +71,15 @@ def refuse_clashes(ledger: Ledger, twice: Twice, sound: int, headers: int) -> No
         if found
         else (" with node= (--node)")
     )
+    if found in names and taken is not None and not owner.stands_alone(
+        plan.stage, plan.roles, found, names, ledger.con
+    ):  # fmt: skip
+        both = f"{names[taken]},{found}"
+        value = _values_beside(plan, found)
+        perhaps = (
+            f": if {shown(found)} says what is measured, {typed('--variable', found, *value)}; if "
+            f"both name it together, {typed('--node', both)}"
+        )
     raise InputError(
         f"{twice.clashing:,} of {sound:,} rows contradict others of their node and time "
         f"({as_node}; found: {listing(names)}); first {twice.example}",
@@ -69,6 +90,13 @@ def refuse_clashes(ledger: Ledger, twice: Twice, sound: int, headers: int) -> No
     )  # fmt: skip
 
 
+def _values_beside(plan: Plan, kind: str) -> list[str]:
+    """The option that names the values, where one column of readings alone may hold them."""
+    there = [plan.stage.names[c] for c in plan.slots]
+    there = [n for n in there if n != kind and not {*words_of(n)} & FLAGS]
+    return ["--value", there[0]] if len(there) == 1 else []
+
+
 def _parts(headers: int) -> str:
     """What to do about a file put together from several, none of which names its node."""
     return (
@@ -77,7 +105,48 @@ def _parts(headers: int) -> str:
     )
 
 
-def refuse_all(read: int, set_aside: int, rejects: Sequence[Any], outside: int) -> None:
+def refuse_headers(ledger: Ledger) -> None:
+    """Files put together whose columns are not in one order: another header stands between."""
+    rows = ledger.con.execute(
+        "SELECT min(rowid), bad FROM r WHERE bad[1] = 'h' GROUP BY bad ORDER BY 1"
+    ).fetchall()
+    for row, bad in rows:
+        plan = ledger.plans[max(f for f, base in enumerate(ledger.bases) if base <= row)]
+        cells = bad.partition("\x1f")[2].split("\x1e")
+        names = [plan.stage.header[c] for c, _ in headed(plan)] if plan.stage.header else []
+        for name, cell in zip(names, cells, strict=False):
+            # Of a header of several rows one stands there: it is a part of the name.
+            if cell.casefold() not in name.casefold() and name.casefold() not in cell.casefold():
+                raise InputError(
+                    f"another header stands there: {shown(cell)} over the column that is called "
+                    f"{shown(name)} above",
+                    file=plan.stage.name,
+                    line=int(ledger.where([row])[0].rpartition(" ")[2]),
+                    hint="Hand the parts in as files of their own: columns are then known by "
+                    "their names",
+                )
+
+
+def refuse_ragged(ledger: Ledger, read: int, totals: Mapping[str, int]) -> None:
+    """Most rows have more cells than the header, or fewer: it is not theirs."""
+    lost = totals.get("ragged", 0)
+    if lost < CLASHES or lost * 2 <= read:
+        return
+    plan = next(p for p in ledger.plans if any("ragged" in r.reason for r in p.stage.rejects))
+    first = next(r for r in plan.stage.rejects if "ragged" in r.reason)
+    raise InputError(
+        f"{lost:,} of {read:,} rows have {'more' if 'many' in first.reason else 'fewer'} cells "
+        f"than the header, which has {len(plan.stage.names)}, such as {first.text!r}",
+        file=first.file,
+        line=first.line,
+        hint="Name the columns as the rows have them with columns= (--columns time,node,-,...); "
+        "numbers with a decimal comma have to stand in quotes where commas part the cells",
+    )
+
+
+def refuse_all(
+    ledger: Ledger, read: int, set_aside: int, rejects: Sequence[Any], outside: int
+) -> None:
     """No row is left to be used."""
     if outside and read == set_aside:
         raise InputError(
@@ -90,14 +159,14 @@ def refuse_all(read: int, set_aside: int, rejects: Sequence[Any], outside: int) 
             f"none of {read:,} rows can be used; {first.reason} ({first.text!r})",
             file=first.file,
             line=first.line,
-            hint=_about(first),
+            hint=_about(first, ledger.plans[0]),
         )
 
 
-def _about(first: Any) -> str:
+def _about(first: Any, plan: Plan) -> str:
     """What to do about rows such as this one."""
     if first.reason.startswith(("time", "clock")):
-        return _about_times(first.text)
+        return _about_times(first.text, plan)
     if _is_numeral(first):
         return _about_numbers(first)
     return "Look at that line; roles can be named with node=, time= and value= (--node …)"
@@ -111,27 +180,48 @@ def _is_numeral(reject: Any) -> bool:
 def _about_numbers(first: Any) -> str:
     """What to do about cells such as this one."""
     name = '"' + _column(first).replace('"', '""') + '"'
-    marks = f"SELECT * REPLACE (replace({name}, ',', '') AS {name}) FROM input"
-    return f"Take its marks out with a query: {typed('--query', marks)}"
+    decimal = re.fullmatch(r"[+-]?\d*,\d+", first.text) and not GROUPED.fullmatch(first.text)
+    marks = f"SELECT * REPLACE (replace({name}, ',', '{'.' * bool(decimal)}') AS {name}) FROM input"
+    what = "Make its comma a point" if decimal else "Take its marks out"
+    return f"{what} with a query: {typed('--query', marks)}"
 
 
 def _column(first: Any) -> str:
     return str(first.reason).removeprefix("number: ").removesuffix(" is no number")
 
 
-def _about_times(text: str) -> str:
+def _about_times(text: str, plan: Plan) -> str:
     """What to do about times such as this one."""
     number = text.strip().replace(",", ".")
     if option := parts.likely([number]):
         return f"They look like days: {option}"
     if NUMBER.fullmatch(number):
         return "Say what they count: --time-unit h --origin 2024-01-31"
+    if re.fullmatch(r"\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4} \d+(\.\d+)?", text.strip()):
+        return "If the second counts the seconds of the day, say so: --time-unit s"
     if TIME_OF_DAY.fullmatch(text.strip()):
         return (
             "That is a time of day without its day: write the day before it (2024-01-31 "
             "12:00), or into a column of its own called date"
         )
-    return "Write times as 2024-01-31T12:00:00Z or in epoch seconds"
+    if len(plan.roles.time) > 1:
+        return "Write times as 2024-01-31T12:00:00Z or in epoch seconds"
+    column = '"' + plan.stage.names[plan.roles.time[0]].replace('"', '""') + '"'
+    form = f"strptime({column}, '{_form(text)}')"
+    query = f"SELECT * REPLACE ({form} AS {column}) FROM input"
+    return (
+        "Write times as 2024-01-31T12:00:00Z or in epoch seconds, or say how they are written: "
+        f"{typed('--query', query)}"
+    )
+
+
+def _form(text: str) -> str:
+    """How a stamp may be written, for `strptime`; a usual way if it is none of those known."""
+    for form in FORMS:
+        with suppress(ValueError):
+            datetime.strptime(text.strip(), form)
+            return form
+    return FORMS[0]
 
 
 def refuse_most(
@@ -174,6 +264,23 @@ def refuse_numbers(read: int, totals: Mapping[str, int], rejects: Sequence[Any])
         line=first.line,
         hint=_about_numbers(first),
     )
+
+
+def refuse_unread(cells: Mapping[str, Cells], rejects: Sequence[Any]) -> None:
+    """A condition all of whose numbers are written in another way: it is not to be left out."""
+    for name, found in cells.items():
+        lost = found.why.get("number", 0)
+        if found.used or lost < CLASHES:
+            continue
+        about = f"number: {shown(name)} is"
+        first = next((one for one in rejects if one.reason.startswith(about)), None)
+        if first is not None and _is_numeral(first):
+            raise InputError(
+                f"none of {lost:,} numbers of {shown(name)} can be read, such as {first.text!r}",
+                file=first.file,
+                line=first.line,
+                hint=f"{_about_numbers(first)}; or name the conditions to keep (--condition)",
+            )
 
 
 def refuse_empty(

@@ -15,8 +15,8 @@ from fieldmend.records.table.timing import time_columns, time_is_named
 from fieldmend.records.vocabulary import MISSING
 from fieldmend.text import escaped, shown, typed
 
-KINDS = ("basic", "compact", "compact hours", "dots", "twelve hours", "iso", "short",
-         *months.ORDERS)  # fmt: skip
+KINDS = ("ordinal", "sas", "ctime", "marks", "compact and time", "basic", "compact",
+         "compact hours", "dots", "twelve hours", "iso", "short", *months.ORDERS)  # fmt: skip
 FEWEST = 3  # stamps that show what a column holds
 UNIVERSAL = frozenset("utc gmt zulu".split())
 EPOCHS = frozenset("utc gmt epoch unix unixtime posix".split())
@@ -43,8 +43,28 @@ def settle(
         _order(stage, columns)
     said = [units[names[i]] for i in columns if names[i] in units]
     said += [word.upper() for i in columns for word in ("utc", "gmt") if word in _words(names[i])]
+    said += [n for i in columns if (n := names[i]).isalpha() and abbreviations.is_zone(n.upper())]
     stage.offset = _offset(said, stage, columns)
     return time, columns
+
+
+def begin(stage: Stage) -> None:
+    """Cells that hold where a time begins and where it ends are taken by their beginning."""
+    for i in range(len(stage.names)):
+        cells = [(row[i] or "").strip() for row in stage.sample if i < len(row)]
+        if stage.kinds[i] != "text" or not cells or not clock.STRETCH.fullmatch(cells[0]):
+            continue
+        found = [clock.STRETCH.fullmatch(cell) for cell in cells if cell]
+        if not all(one and _is_stamp(one[1]) and _is_stamp(one[2]) for one in found):
+            continue
+        stage.stretches.add(i)
+        for row in stage.sample:
+            if i < len(row) and (one := clock.STRETCH.fullmatch((row[i] or "").strip())):
+                row[i] = one[1]
+        stage.notes.append(
+            f"{shown(stage.name)}: {shown(stage.names[i])} holds stretches of time, taken by "
+            "their beginning"
+        )
 
 
 def _looked_for(stage: Stage, names: Sequence[str]) -> str | None:

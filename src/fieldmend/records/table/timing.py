@@ -4,9 +4,10 @@ import re
 from collections.abc import Sequence
 
 from fieldmend.errors import InputError
+from fieldmend.records.sources.cutting import STAMP
 from fieldmend.records.table import parts
 from fieldmend.records.table.abbreviations import is_zone
-from fieldmend.records.vocabulary import TIME, ZONE, listing
+from fieldmend.records.vocabulary import TIME, ZONE, bare, listing
 from fieldmend.text import shown, typed
 
 SAME = {
@@ -18,6 +19,8 @@ SAME = {
 """Words for a date, a time of day and an hour, as `date`, `time` and `hour`."""
 BEGINS = ("von", "from", "start", "begin", "beginn", "ab", "desde", "inicio", "da")
 """Words behind a time of day at which something begins."""
+BOOKED = frozenset("resulttime created_at received_at last_changed".split())
+"""Names of times at which a record was made, which may be long after what it tells of."""
 
 
 def column_named(name: str, names: Sequence[str], role: str, file: str) -> int:
@@ -106,12 +109,24 @@ def _alias(lower: Sequence[str], sample: Sequence[Sequence[str | None]]) -> int 
     found = [lower.index(name) for name in TIME if name in lower]
     found += [plain.index(name) for name in map(bare, TIME) if name in plain]
     whole = [i for i in found if not is_clock([row[i] for row in sample if i < len(row)])]
-    return next(iter(whole or found), None)
+    found = whole or found
+    if found and lower[found[0]] in BOOKED and _begins_elsewhere(found[0], lower, sample):
+        return next((i for i in found if lower[i] not in BOOKED), None)
+    return next(iter(found), None)
 
 
-def bare(name: str) -> str:
-    """A name's letters alone."""
-    return re.sub(r"[\W\d_]", "", name)
+def _begins_elsewhere(
+    booked: int, lower: Sequence[str], sample: Sequence[Sequence[str | None]]
+) -> bool:
+    """Whether records were written at one moment, and another column says when each begins."""
+    rows = [row for row in sample if len(row) == len(lower)]
+    if len(rows) < 3 or len({row[booked] for row in rows}) > 1:
+        return False
+    begins = [i for i, name in enumerate(lower) if {*re.split(r"[^a-z]+", name)} & {*BEGINS}]
+    return any(
+        len({row[i] for row in rows}) > 1 and all(STAMP.match(row[i] or "") for row in rows)
+        for i in begins
+    )
 
 
 def _zone_column(lower: Sequence[str], sample: Sequence[Sequence[str | None]]) -> int | None:
@@ -133,8 +148,10 @@ def _date_and_time(
     Of several such pairs the one in universal time; where none is, the user has to say.
     """
     words = [
-        [SAME.get(word, word) for word in re.split(r"[\s_\-]+", name.casefold())] for name in names
-    ]
+        ["time"] if name.isalpha() and is_zone(name.upper())  # after its zone: DATE, MST
+        else [SAME.get(word, word) for word in re.split(r"[\s_\-]+", name.casefold())]
+        for name in names
+    ]  # fmt: skip
     pairs = {}
     for day, parts_of_name in enumerate(words):
         if "date" not in parts_of_name:
