@@ -294,6 +294,30 @@ def test_companions_are_those_whose_deviations_go_along(seed):
     np.testing.assert_allclose(got, want, rtol=1e-9)
 
 
+@pytest.mark.parametrize("seed", SEEDS)
+def test_a_battery_is_low_below_the_fiftieth_part_of_what_it_was(seed):
+    rng = np.random.default_rng(seed)
+    for low in np.linspace(2.55, 2.75, 41):
+        voltage = np.append(2.7 + 0.05 * rng.normal(size=200).round(1), np.full(10, low))
+        want = low < np.quantile(voltage[:200], 0.02)
+        assert neighbours.battery_low(voltage, 200, 210) == want
+
+
+def test_levels_of_a_long_record_are_told_by_scattered_slots(monkeypatch):
+    monkeypatch.setattr(implied, "LEVELS", 100)
+    monkeypatch.setattr(implied, "HEARD", 20)
+    some = implied._scattered(2400, 100)
+    assert some.size == np.unique(some).size == 100
+    assert (some.min(), some.max() < 2400) == (0, True)
+    assert np.unique(some % 24).size == 24  # all hours, though the step is a day
+    X = np.random.default_rng(0).normal(size=(2400, 2)) + np.array([5.0, -5.0])
+    X[200:, 1] = np.nan  # heard in some eight of them
+    trusted = ~np.isnan(X)
+    centre, _ = implied._scaling(X, trusted)
+    assert centre[0] == np.median(X[some, 0])
+    assert centre[1] == np.median(X[:200, 1])
+
+
 @pytest.mark.parametrize(("volts", "low"), [(2.0, True), (2.41, True), (2.43, False)])
 def test_a_battery_is_low_beside_what_it_was(volts, low):
     before = np.linspace(2.5, 2.7, 10)

@@ -90,8 +90,9 @@ def on_low_battery(found: Mask, context: Context) -> Mask:
     if volts is None:
         return out
     for n in np.flatnonzero(found.any(axis=0)):
+        own = np.ascontiguousarray(volts[1][:, n])
         for a, b in zip(*stretches(found[:, n]), strict=True):
-            out[a:b, n] = battery_low(volts[1][:, n], int(a), int(b))
+            out[a:b, n] = battery_low(own, int(a), int(b))
     return out
 
 
