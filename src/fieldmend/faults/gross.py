@@ -81,10 +81,12 @@ def stuck(values: Array, idle: Mask | None = None) -> Mask:
     pooled = history.usual_repeats(np.concatenate([r.length for r in runs]))
 
     def test(n: int, readings: Array, _at: Array) -> Mask:
+        out = np.zeros(readings.size, dtype=np.bool_)
+        if runs[n].length.max(initial=0) <= pooled[0]:
+            return out
         # The longest run is the one in question; a node with few runs would vouch for it.
         own = history.usual_repeats(np.sort(runs[n].length)[:-1])
         longer, longest = max(own[0], pooled[0]), max(own[1], pooled[1])
-        out = np.zeros(readings.size, dtype=np.bool_)
         for i in np.flatnonzero(runs[n].length > longer):
             a, b = runs[n].start[i], runs[n].start[i] + runs[n].length[i]
             if b - a > longest or history.novel(readings, a, b):
@@ -114,8 +116,10 @@ def flat(values: Array, left_out: Mask) -> Mask:
             continue
         longest = int(np.argmax(run.length))
         length = int(run.length[longest])
+        if length < history.SHORTEST_STUCK:
+            continue
         other = int(np.delete(run.length, longest).max())
-        if length >= max(history.SHORTEST_STUCK, 2 * other):
+        if length >= 2 * other:
             at = np.flatnonzero(~np.isnan(values[:, n]))
             out[at[run.start[longest] : run.start[longest] + length], n] = True
     out &= ~left_out & ~_at_rest(values, out)
