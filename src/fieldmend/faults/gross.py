@@ -191,13 +191,13 @@ def _restless(values: Array, runs: Mask) -> Mask:
 
 def _ranges(series: Array, width: int) -> Array:
     """Highest minus lowest of so many readings in a row, wherever they begin."""
-    from scipy.ndimage import maximum_filter1d, minimum_filter1d  # slow to import
-
-    first = width // 2
-    last = first + series.size - width + 1
-    return np.asarray(
-        (maximum_filter1d(series, width) - minimum_filter1d(series, width))[first:last]
-    )
+    high = low = series
+    reach = 1
+    while reach < width:  # of two that overlap, or touch
+        step = min(reach, width - reach)
+        high, low = np.maximum(high[:-step], high[step:]), np.minimum(low[:-step], low[step:])
+        reach += step
+    return np.asarray(high - low)
 
 
 def _at_rest(values: Array, runs: Mask) -> Mask:
