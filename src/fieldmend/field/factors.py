@@ -19,6 +19,7 @@ from fieldmend.core.prox import Array
 from fieldmend.field.chains import Chains, precision, precision_draw
 
 _FREQUENCIES = 64  # at which the preconditioner is computed; in between it hardly changes
+_LONG = 1000  # slots from which on it matters how long a transform takes
 # Denser where the spectra are steep: near frequency zero.
 _OMEGA = np.pi * np.linspace(0.0, 1.0, _FREQUENCIES) ** 2
 
@@ -113,8 +114,8 @@ def stationary_gram(chains: Chains, Z: Array) -> Array:
 
 
 def _quick_length(slots: int) -> int:
-    """The next length that is a product of small primes."""
-    return int(next_fast_len(slots, real=True))
+    """The next length that is a product of small primes; a short record is quick anyway."""
+    return int(next_fast_len(slots, real=True)) if slots >= _LONG else slots
 
 
 def _bands(slots: int) -> list[slice]:
