@@ -23,8 +23,10 @@ def test_a_stretch_is_looked_at_in_about_six_steps(length, step, inside, lag):
 def test_means_of_blocks_leave_out_what_was_not_heard():
     values = np.array([[1.0, nan], [3.0, 4.0], [nan, nan], [nan, nan], [7.0, 0.0]])
     expected = [[2.0, 4.0], [nan, nan], [7.0, 0.0]]
-    np.testing.assert_array_equal(excursions._block_means(values, 2), expected)
-    assert excursions._block_means(values, 1) is values
+    course = excursions.Course(values, alone=True)
+    np.testing.assert_array_equal(course._means(2), expected)
+    assert course._means(1) is values
+    np.testing.assert_allclose(course._means(8), [np.nanmean(values, axis=0)])
 
 
 def test_running_means_need_half_of_their_steps():

@@ -294,6 +294,21 @@ def test_companions_are_those_whose_deviations_go_along(seed):
     np.testing.assert_allclose(got, want, rtol=1e-9)
 
 
+def test_levels_of_a_long_record_are_told_by_scattered_slots(monkeypatch):
+    monkeypatch.setattr(implied, "LEVELS", 100)
+    monkeypatch.setattr(implied, "HEARD", 20)
+    some = implied._scattered(2400, 100)
+    assert some.size == np.unique(some).size == 100
+    assert (some.min(), some.max() < 2400) == (0, True)
+    assert np.unique(some % 24).size == 24  # all hours, though the step is a day
+    X = np.random.default_rng(0).normal(size=(2400, 2)) + np.array([5.0, -5.0])
+    X[200:, 1] = np.nan  # heard in some eight of them
+    trusted = ~np.isnan(X)
+    centre, _ = implied._scaling(X, trusted)
+    assert centre[0] == np.median(X[some, 0])
+    assert centre[1] == np.median(X[:200, 1])
+
+
 # What looks like a fault
 
 

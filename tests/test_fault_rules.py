@@ -53,6 +53,15 @@ def test_faults_of_the_largest_readings_are_told(largest):
     assert fm.recover(fm.Grid.of(X, condition="t"), holdout=False)["t"].estimate.shape == X.shape
 
 
+@pytest.mark.parametrize(("away", "habit"), [(60, True), (61, False)])
+def test_a_habit_comes_again_within_sixty_days(away, habit):
+    found, deviation = np.zeros((200 * 24, 1), dtype=bool), np.zeros((200 * 24, 1))
+    found[2402:2405] = True
+    for day in (0, away - 1, away, -away):
+        deviation[2402 + 24 * day : 2405 + 24 * day] = 5.0
+    assert events.recurrent(found, deviation, context(4800, 1))[2402:2405].all() == habit
+
+
 def test_a_habit_may_lie_as_many_days_off_as_there_are():
     """Two days and a half: the third morning is two days after the first."""
     found, deviation = np.zeros((60, 1), dtype=bool), np.zeros((60, 1))

@@ -84,6 +84,17 @@ def test_factors_equal_the_dense_posterior(chains_case):
     np.testing.assert_allclose(got, want, rtol=1e-7, atol=1e-9)
 
 
+def test_a_prime_number_of_slots_is_solved_as_quickly_and_as_well():
+    rng, slots = np.random.default_rng(4), 2011
+    nodes = NodeModel(np.full(6, 0.9), np.full(6, 0.3), np.full(6, 0.5))
+    chains = Chains(nodes, rng.random((6, slots)) < 0.7, np.ones(slots - 1, dtype=bool))
+    system = FactorSystem(rng.normal(size=(6, 2)), np.array([0.99, 0.9]), chains)
+    assert system.length == 2025  # 3⁴ · 5²
+    want = naive_field.sample(0.95, np.ones(slots - 1, dtype=bool), rng.normal(size=(2, slots)))
+    got = system.solve(system.apply(want), None, tol=1e-6, most=30)
+    np.testing.assert_allclose(got, want, atol=1e-4 * want.std())
+
+
 def test_grams_equal_whitened_products(chains_case):
     nodes, observed, _ = chains_case
     chains = Chains(nodes, observed, LINKS)

@@ -98,6 +98,34 @@ def test_a_large_record_is_hidden_twice_and_outages_four_times():
     silent = np.ones((10, 9000))
     silent[:, 50:60] = 0
     assert fitting._holdouts(data_of(silent)) == 4
+    silent[:, 60:] = np.random.default_rng(0).random((10, 8940)) < 0.8
+    assert fitting._holdouts(data_of(silent)) == 2  # next to nothing of what was lost
+
+
+def test_a_course_is_tried_on_some_pieces_of_a_long_record():
+    assert choosing._some(10, 29_999).size == 29_999
+    some = choosing._some(10, 40_000)  # twice what is enough: every other of eight pieces
+    assert some.size == 20_000
+    assert np.unique(some // 5000).tolist() == [1, 3, 5, 7]
+    assert np.unique(choosing._some(10, 10**6) // 125_000).tolist() == [4]
+
+
+@pytest.mark.parametrize(("day", "tried"), [(1.1, [8]), (0.9, [8, 56])])
+def test_weeks_are_not_tried_where_days_do_not_help(day, tried, monkeypatch):
+    data = data_of(np.random.default_rng(1).random((5, 400)) < 0.7)
+    errors, seen = iter([(1.0,) * 3, (day,) * 3, (0.5,) * 3]), []
+    monkeypatch.setattr(choosing, "_errors", lambda *_: next(errors))
+    monkeypatch.setattr(choosing, "quick_mean", lambda some, _: some.readings)
+    monkeypatch.setattr(choosing, "_worth_it", lambda *_: True)
+
+    def course_of(rest, length):
+        seen.append(length)
+        return np.zeros((5, length))
+
+    monkeypatch.setattr(choosing, "course_of", course_of)
+    choosing.choose_course(data, [56, 8], 400, 0)
+    assert seen[: len(tried)] == tried
+    assert set(seen) == set(tried)
 
 
 def test_the_worst_twentieth_of_errors_is_left_out():
@@ -111,11 +139,10 @@ def test_the_worst_twentieth_of_errors_is_left_out():
 
 def test_a_course_is_judged_by_all_errors_gross_ones_as_far_and_no_farther():
     error = np.array([1.0] * 39 + [100.0])
-    data = data_of(np.ones((1, 40)), error[None, :])
     judged = np.ones((1, 40), dtype=bool)
     far = 4 * np.quantile(error, 0.95)
     wanted = np.sqrt((39 + far**2) / 40)
-    got = choosing._errors(data, np.zeros((1, 40)), judged, ~judged)
+    got = choosing._errors(error[None, :], np.zeros((1, 40)), judged, ~judged)
     assert got == (pytest.approx(wanted), 0.0)
 
 

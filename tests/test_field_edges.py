@@ -124,9 +124,9 @@ def test_six_nodes_and_six_slots_are_worth_another_start(shape, worth):
     ([1.0] * 60 + [4.0], np.sqrt(76 / 61)), ([1.0] * 60 + [5.0], np.sqrt(76 / 61)),
 ])  # fmt: skip
 def test_courses_are_judged_by_all_errors_four_times_the_usual_at_the_most(errors, wanted):
-    data = data_of(np.array([errors]))
     judged = np.ones((1, len(errors)), dtype=bool)
-    assert choosing._errors(data, np.zeros(judged.shape), judged) == (pytest.approx(wanted),)
+    got = choosing._errors(np.array([errors]), np.zeros(judged.shape), judged)
+    assert got == (pytest.approx(wanted),)
 
 
 # False readings

@@ -30,6 +30,8 @@ OFTEN = 0.05
 # of them, within these. A fault of a place that is dark at night has hours too, for as long as it
 # lasts.
 DAY, HABIT = 86_400_000_000, (2, 3)
+# Days before and after that are looked at: a habit comes again before long.
+DAYS = 60
 
 
 def shared(found: Mask, deviation: Array, off: Mask) -> Mask:
@@ -87,8 +89,8 @@ def recurrent(found: Mask, deviation: Array, context: Context) -> Mask:
     """Stretches of `found` that come back at the same hours: the place, not the sensor.
 
     A stretch is a habit if at its hours of a third of the other days (two at least, three at most;
-    one, in a record of less than three) the node deviates to the same side by half as much. Asked
-    of stretches of up to 18 hours.
+    one, in a record of less than three) the node deviates to the same side by half as much, sixty
+    days before and after at the most. Asked of stretches of up to 18 hours.
     """
     out = np.zeros(found.shape, dtype=np.bool_)
     day = round(DAY / context.slot) if context.slot > 0 else 0
@@ -96,7 +98,7 @@ def recurrent(found: Mask, deviation: Array, context: Context) -> Mask:
         return out
     slots = found.shape[0]
     needed = int(np.clip(-(-(slots // day - 1) // 3), *HABIT)) if slots >= 3 * day else 1
-    days_away = np.arange(1, slots // day + 1)
+    days_away = np.arange(1, min(slots // day, DAYS) + 1)
     shifts = np.concatenate([-days_away, days_away]) * day
     for n in np.flatnonzero(found.any(axis=0)):
         for a, b in zip(*stretches(_bridged(found[:, n], deviation[:, n])), strict=True):

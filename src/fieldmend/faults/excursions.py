@@ -116,6 +116,7 @@ class Course:
 
     def __init__(self, values: Array, *, alone: bool, either: bool = False) -> None:
         self.values, self.alone, self.either = values, alone, either
+        self._sums: dict[int, tuple[Array, Array]] = {}
         self._steps: dict[int, Array] = {}
         self._usual: dict[Shape, _Usual] = {}
 
@@ -267,9 +268,27 @@ class Course:
     def _coarse(self, step: int) -> Array:
         """Columns × means of so many slots, with as much silence around as windows reach."""
         if step not in self._steps:
-            means = _block_means(self.values, step).T
+            means = self._means(step).T
             self._steps[step] = np.pad(means, ((0, 0), (WIDEST, WIDEST)), constant_values=np.nan)
         return self._steps[step]
+
+    def _means(self, step: int) -> Array:
+        """Means of what was heard in so many slots, a power of two; NaN where nothing was."""
+        if step == 1:
+            return self.values
+        total, count = self._summed(step)
+        return np.where(count > 0, total / np.maximum(count, 1), np.nan)
+
+    def _summed(self, step: int) -> tuple[Array, Array]:
+        """Sum and number of what was heard, each from those of half the step."""
+        if step not in self._sums:
+            if step == 1:
+                known = ~np.isnan(self.values)
+                self._sums[1] = np.where(known, self.values, 0.0), known.astype(np.float64)
+            else:
+                total, count = self._summed(step // 2)
+                self._sums[step] = _paired(total), _paired(count)
+        return self._sums[step]
 
 
 def window_medians(part: Array) -> Array:
@@ -291,14 +310,8 @@ def _running_means(part: Array, width: int) -> Array:
     return np.where(count >= width / 2, total / np.maximum(count, 1), np.nan)
 
 
-def _block_means(values: Array, step: int) -> Array:
-    if step == 1:
-        return values
-    rows = -(-len(values) // step)
-    padded = np.full((rows * step, values.shape[1]), np.nan)
-    padded[: len(values)] = values
-    blocks = padded.reshape(rows, step, -1)
-    known = ~np.isnan(blocks)
-    count = known.sum(axis=1)
-    total = np.where(known, blocks, 0.0).sum(axis=1)
-    return np.where(count > 0, total / np.maximum(count, 1), np.nan)
+def _paired(rows: Array) -> Array:
+    """Sums of two rows each; the last one may be alone."""
+    out: Array = rows[::2].copy()
+    out[: len(rows) // 2] += rows[1::2]
+    return out

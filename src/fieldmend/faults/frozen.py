@@ -87,13 +87,13 @@ def _unusual(runs: Runs, shape: tuple[int, ...]) -> Mask:
     if runs.node.size == 0:
         return np.zeros(0, dtype=np.bool_)
     usual = np.full(shape[1], np.quantile(runs.length, 0.99))
-    edges = np.searchsorted(runs.node, np.arange(shape[1] + 1))
-    for n, own in enumerate(map(slice, edges[:-1], edges[1:])):
-        if own.stop > own.start:
-            usual[n] = max(usual[n], np.quantile(runs.length[own], 0.99))
+    long = (runs.length >= READINGS) & (runs.length > 2 * usual[runs.node])
+    for n in np.unique(runs.node[long]):
+        own = slice(*np.searchsorted(runs.node, (n, n + 1)))
+        usual[n] = max(usual[n], np.quantile(runs.length[own], 0.99))
     seen = (runs.before >= 0) & (runs.first - runs.before <= history.LONGEST_GAP)
     seen &= runs.after - runs.last <= history.LONGEST_GAP
-    return np.asarray(seen & (runs.length >= READINGS) & (runs.length > 2 * usual[runs.node]))
+    return np.asarray(seen & long & (runs.length > 2 * usual[runs.node]))
 
 
 def _crowds(runs: Runs) -> list[Array]:

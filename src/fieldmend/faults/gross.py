@@ -81,10 +81,12 @@ def stuck(values: Array, idle: Mask | None = None) -> Mask:
     pooled = history.usual_repeats(np.concatenate([r.length for r in runs]))
 
     def test(n: int, readings: Array, _at: Array) -> Mask:
+        out = np.zeros(readings.size, dtype=np.bool_)
+        if runs[n].length.max(initial=0) <= pooled[0]:
+            return out
         # The longest run is the one in question; a node with few runs would vouch for it.
         own = history.usual_repeats(np.sort(runs[n].length)[:-1])
         longer, longest = max(own[0], pooled[0]), max(own[1], pooled[1])
-        out = np.zeros(readings.size, dtype=np.bool_)
         for i in np.flatnonzero(runs[n].length > longer):
             a, b = runs[n].start[i], runs[n].start[i] + runs[n].length[i]
             if b - a > longest or history.novel(readings, a, b):
@@ -114,8 +116,10 @@ def flat(values: Array, left_out: Mask) -> Mask:
             continue
         longest = int(np.argmax(run.length))
         length = int(run.length[longest])
+        if length < history.SHORTEST_STUCK:
+            continue
         other = int(np.delete(run.length, longest).max())
-        if length >= max(history.SHORTEST_STUCK, 2 * other):
+        if length >= 2 * other:
             at = np.flatnonzero(~np.isnan(values[:, n]))
             out[at[run.start[longest] : run.start[longest] + length], n] = True
     out &= ~left_out & ~_at_rest(values, out)
@@ -187,13 +191,13 @@ def _restless(values: Array, runs: Mask) -> Mask:
 
 def _ranges(series: Array, width: int) -> Array:
     """Highest minus lowest of so many readings in a row, wherever they begin."""
-    from scipy.ndimage import maximum_filter1d, minimum_filter1d  # slow to import
-
-    first = width // 2
-    last = first + series.size - width + 1
-    return np.asarray(
-        (maximum_filter1d(series, width) - minimum_filter1d(series, width))[first:last]
-    )
+    high = low = series
+    reach = 1
+    while reach < width:  # of two that overlap, or touch
+        step = min(reach, width - reach)
+        high, low = np.maximum(high[:-step], high[step:]), np.minimum(low[:-step], low[step:])
+        reach += step
+    return np.asarray(high - low)
 
 
 def _at_rest(values: Array, runs: Mask) -> Mask:

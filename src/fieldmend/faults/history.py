@@ -60,7 +60,10 @@ def roughness(values: Array) -> Array:
     if values.size < 2:
         return np.zeros(values.size)
     step = np.abs(np.diff(values))
-    return np.asarray(np.minimum(np.append(step, np.inf), np.insert(step, 0, np.inf)))
+    out = np.empty(values.size)
+    out[0], out[-1] = step[0], step[-1]
+    np.minimum(step[:-1], step[1:], out=out[1:-1])
+    return out
 
 
 def usual_roughness(rough: Array) -> float:
@@ -81,6 +84,8 @@ def noisy(values: Array, usual: float) -> Mask:
     if usual <= 0 or values.size < NOISY_WINDOW:
         return np.zeros(values.size, dtype=np.bool_)
     wild = roughness(values) > NOISY_TIMES * usual
+    if np.count_nonzero(wild) < NOISY_WINDOW // 2:  # too few for any stretch
+        return np.zeros(values.size, dtype=np.bool_)
     step = np.sign(np.diff(values, prepend=values[:1]))
     # White noise turns at two readings of three; a ramp or a plateau does not.
     turns = np.zeros(values.size)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,8 +13,9 @@ from fieldmend.faults.stretches import MAD, Array, Mask, node_medians, slot_medi
 
 # Slots from which the loadings are learnt, evenly spaced; more does not help and costs.
 LEARNT = 1500
-# Slots that the levels of the nodes are told by: a median of so many is off by a hundredth.
-LEVELS = 10_000
+# Slots that the levels and spreads of the nodes are told by: a median of so many is off by a
+# fiftieth. All slots of a node that was heard in fewer of them than the second number.
+LEVELS, HEARD = 5000, 1000
 # Parts of them; a reference window leaves out two neighbouring ones.
 WINDOWS = 6
 RANKS = 4
@@ -24,6 +26,7 @@ TUKEY = 4.685
 RIDGE = 0.05
 # Entries at once in what is done slot by slot: their arrays stay in the processor's cache.
 BLOCK = 16_384
+GOLDEN = 0.6180339887498949
 # Nodes from which on a few singular vectors are not found by way of all of them.
 MANY = 300
 
@@ -60,7 +63,7 @@ def implied(X: Array, trusted: Mask, known: Implied | None = None) -> Implied:
     loadings, noise = _loadings(Z, trusted)
     loadings = _useful(Z, trusted, loadings, noise)
     # The nodes' levels, now that the factors are known, and how far they are off them.
-    some = slice(None) if len(X) <= LEVELS else _spaced(len(X), LEVELS)
+    some = _scattered(len(X), LEVELS)
     residual = _residuals(Z[some], trusted[some], loadings, noise)
     level = np.nan_to_num(node_medians(np.where(trusted[some], residual, np.nan)))
     Z -= level
@@ -83,14 +86,40 @@ def _spaced(slots: int, count: int) -> Array:
     return np.unique(np.linspace(0, slots - 1, min(count, slots)).astype(int))
 
 
+def _scattered(slots: int, count: int) -> Array:
+    """So many slots at the most, evenly spread but not at equal distances: days are periodic."""
+    if slots <= count:
+        return np.arange(slots)
+    number = np.arange(count)
+    return np.asarray(((number + number * GOLDEN % 1.0) * slots / count).astype(int))
+
+
 def _scaling(X: Array, trusted: Mask) -> tuple[Array, Array]:
+    centre, scale = _by_some(X, trusted, _middle_and_size)
+    usual = scale[scale > 0]
+    floor = 1e-3 * float(np.median(usual)) if usual.size else 1.0
+    return centre, np.maximum(scale, floor if floor > 0 else 1.0)
+
+
+def _middle_and_size(X: Array, trusted: Mask) -> Array:
     with np.errstate(all="ignore"):
         Y = np.where(trusted, X, np.nan)
         centre = np.nan_to_num(node_medians(Y))
         scale = np.nan_to_num(MAD * node_medians(np.abs(Y - centre)), nan=1.0)
-    usual = scale[scale > 0]
-    floor = 1e-3 * float(np.median(usual)) if usual.size else 1.0
-    return centre, np.maximum(scale, floor if floor > 0 else 1.0)
+    return np.array([centre, scale])
+
+
+def _by_some(X: Array, trusted: Mask, measure: Callable[[Array, Mask], Array]) -> Array:
+    """A measure of each node; of a long record, as some of its slots tell it."""
+    some = _scattered(len(X), LEVELS)
+    if len(some) == len(X):
+        return measure(X, trusted)
+    known = trusted[some]
+    out = measure(X[some], known)
+    seldom = np.count_nonzero(known, axis=0) < HEARD
+    if seldom.any():
+        out[..., seldom] = measure(X[:, seldom], trusted[:, seldom])
+    return out
 
 
 def _loadings(Z: Array, trusted: Mask) -> tuple[Array, Array]:
@@ -298,7 +327,11 @@ def _slot_scale(size: Array, trusted: Mask) -> Array:
 
 
 def _spread(residual: Array, trusted: Mask) -> Array:
-    out = MAD * node_medians(np.where(trusted, np.abs(residual), np.nan))
+    out: Array = _by_some(residual, trusted, _size)
     known = out[~np.isnan(out)]
     usual = float(np.median(known)) if known.size else 1.0
-    return np.maximum(np.nan_to_num(out, nan=usual), max(0.5 * usual, 1e-6))
+    return np.asarray(np.maximum(np.nan_to_num(out, nan=usual), max(0.5 * usual, 1e-6)))
+
+
+def _size(residual: Array, trusted: Mask) -> Array:
+    return np.asarray(MAD * node_medians(np.where(trusted, np.abs(residual), np.nan)))

@@ -143,9 +143,13 @@ class _Steps:
         """The steps in that order."""
         return self.size[self.order]
 
+    def smaller(self, size: float) -> int:
+        """How many slots have a smaller step."""
+        return int(np.searchsorted(self.ranked, size))
+
     def at_least(self, size: float) -> Array:
         """Slots with a step of that size or a larger one, in order."""
-        return np.sort(self.order[np.searchsorted(self.ranked, size) :])
+        return np.sort(self.order[self.smaller(size) :])
 
 
 def _turns(steps: list[_Steps], heard: Array, size: Array, part: tuple[int, int]) -> list[int]:
@@ -214,6 +218,9 @@ def _rare(steps: list[_Steps], between: tuple[int, int], least: float) -> bool:
     for step in steps:
         here = float(step.size[first:last].max())
         if not (here >= least and here > 0):
+            continue
+        # Mostly it is not rare by far: then nobody needs to know when.
+        if slots - step.smaller(here) - (end - begin) > RARE * elsewhere:
             continue
         taken = step.at_least(here)
         if np.count_nonzero((taken < begin) | (taken >= end)) / elsewhere > RARE:

@@ -16,7 +16,7 @@ from fieldmend.field.cycles import (
     without,
 )
 from fieldmend.field.fitting import quick_mean
-from fieldmend.field.holdout import distances, draw_hidden, runs_of
+from fieldmend.field.holdout import Index, distances, draw_hidden, runs_of
 from fieldmend.field.model import Data
 from fieldmend.field.outages import usual_company
 
@@ -27,6 +27,8 @@ _BETTER = 0.97  # the error on hidden readings has to fall by this factor
 _ALIKE = 0.3  # of the variance, told by the usual course: only days that repeat have kinds
 _FAR = 4.0  # times the nineteenth twentieth of errors
 _COMPANY = 0.5  # of the nodes usually heard: with fewer, others say little
+_ENOUGH = 150_000  # entries that a course is tried on,
+_PIECES = 8  # as some of so many pieces of a long record
 
 
 def choose_course(data: Data, asked: list[int], slots: int, seed: int) -> Course | None:
@@ -42,26 +44,29 @@ def choose_course(data: Data, asked: list[int], slots: int, seed: int) -> Course
     rest = data.using(data.used & ~hidden)
     if not hidden.any() or not rest.used.any():
         return None
-    company = hidden & (rest.used.sum(axis=0) >= _COMPANY * usual_company(rest.used))
-    judged = hidden, company, hidden & _briefly(rest.used, min(lengths))
-    plain = _errors(data, quick_mean(rest, seed), *judged)
+    # A course is learnt from all slots; some of them tell whether it helps.
+    some = _some(*rest.used.shape)
+    brief = (hidden & _briefly(rest.used, min(lengths)))[:, some]
+    hidden, part = hidden[:, some], rest.at(some)
+    company = hidden & (part.used.sum(axis=0) >= _COMPANY * usual_company(part.used))
+    readings, judged = data.readings[:, some], (hidden, company, brief)
+    plain = _errors(readings, quick_mean(part, seed), *judged)
     found: list[tuple[tuple[float, ...], int, bool]] = []
-    for length in lengths:
-        usual = Course(course_of(rest, length), "")
-        tried = [usual]
-        if length == min(lengths) and explained(usual, rest) >= _ALIKE:
-            every = with_kinds(usual, rest, _week(asked, length))
-            tried += [every] if every.ways is not None else []
-        for course in tried:
-            cyclic = quick_mean(without(rest, course), seed) + course.at(rest)
-            errors = _errors(data, cyclic, *judged)
+    vain: list[int] = []
+    for length in sorted(lengths):
+        if any(length % shorter == 0 for shorter in vain):
+            continue  # a week has seven times as few readings at each phase
+        week = _week(asked, length) if length == min(lengths) else 0
+        for course in _courses(rest, length, week):
+            left = without(rest, course).at(some)
+            errors = _errors(readings, quick_mean(left, seed) + left.usual, *judged)
             found.append((errors, length, course.ways is not None))
-    cyclic_errors, chosen, kinds = min(
-        found, key=lambda one: one[0][0] / (_BETTER if one[2] else 1.0)
-    )
-    change = 100 * (cyclic_errors[0] / plain[0] - 1) if plain[0] > 0 else 0.0
+        if min(errors[0] for errors, its, _ in found if its == length) >= plain[0]:
+            vain.append(length)
+    cyclic, chosen, kinds = min(found, key=lambda one: one[0][0] / (_BETTER if one[2] else 1.0))
+    change = 100 * (cyclic[0] / plain[0] - 1) if plain[0] > 0 else 0.0
     said = f"a cycle of {chosen} slots changed the error on hidden readings by {change:+.0f} %: "
-    refused = _refused(plain, cyclic_errors, brief=_much_is_brief(data.lost, min(lengths)))
+    refused = _refused(plain, cyclic, brief=_much_is_brief(data.lost, min(lengths)))
     if refused:
         return Course(np.zeros((len(data.used), 1)), said + refused)
     course = Course(course_of(data, chosen), said + "used")
@@ -69,6 +74,15 @@ def choose_course(data: Data, asked: list[int], slots: int, seed: int) -> Course
         return course
     course = with_kinds(course, data, _week(asked, chosen))
     return replace(course, said=f"{course.said}, with kinds of days that all nodes tell")
+
+
+def _courses(rest: Data, length: int, week: int) -> list[Course]:
+    """The usual course; with kinds of days, where days repeat and may have kinds (`week`)."""
+    usual = Course(course_of(rest, length), "")
+    if not week or explained(usual, rest) < _ALIKE:
+        return [usual]
+    every = with_kinds(usual, rest, week)
+    return [usual] if every.ways is None else [usual, every]
 
 
 def _week(asked: list[int], day: int) -> int:
@@ -113,14 +127,21 @@ def _much_is_brief(lost: Mask, length: int) -> bool:
     return bool(brief.sum() >= _WORTH[1] * runs.sum())
 
 
-def _errors(data: Data, guess: Array, *judged: Mask) -> tuple[float, ...]:
+def _some(nodes: int, slots: int) -> Index:
+    """Every slot; of a long record those of some pieces of it, evenly spread."""
+    step = int(np.clip(nodes * slots // _ENOUGH, 1, _PIECES))
+    piece = np.arange(slots) * _PIECES // slots
+    return np.flatnonzero(piece % step == step // 2)
+
+
+def _errors(readings: Array, guess: Array, *judged: Mask) -> tuple[float, ...]:
     """Root mean square errors on parts of the hidden readings; gross ones count as far, no farther.
 
     Left out, peaks that a course foresees, or spoils, would have no say.
     """
     out = []
     for part in judged:
-        error = np.abs(data.readings - guess)[part]
+        error = np.abs(readings - guess)[part]
         far = _FAR * float(np.quantile(error, 0.95)) if error.size else 0.0
         out.append(float(np.sqrt((np.minimum(error, far) ** 2).mean())) if error.size else 0.0)
     return tuple(out)

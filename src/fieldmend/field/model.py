@@ -60,6 +60,16 @@ class Data:
         """The same with some readings only."""
         return replace(self, readings=np.where(used, self.readings, 0.0), used=used)
 
+    def at(self, some: Index) -> Data:
+        """The same in some of the slots, without what other conditions say there."""
+        return Data(
+            self.readings[:, some],
+            self.used[:, some],
+            self.slots[some],
+            taken=None if self.taken is None else self.taken[:, some],
+            closed=None if self.closed is None else self.closed[some],
+        )
+
     def less(self, usual: Array) -> Data:
         """The same with something taken off the readings."""
         rest = np.where(self.used, self.readings - usual, 0.0)
