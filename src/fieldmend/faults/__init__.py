@@ -10,6 +10,7 @@ from fieldmend.faults.jumping import jumping
 from fieldmend.faults.kind import Kind
 from fieldmend.faults.labels import Context, Episode
 from fieldmend.faults.lasting import Search, persistent, search
+from fieldmend.faults.own_ways import as_others_do, visits
 from fieldmend.faults.remembered import Expect, Expected
 from fieldmend.faults.seen_too import alone, spared
 from fieldmend.faults.spikes import spikes
@@ -23,6 +24,7 @@ __all__ = [
     "Search",
     "agreed",
     "alone",
+    "as_others_do",
     "classify",
     "confidence",
     "daily",
@@ -32,4 +34,5 @@ __all__ = [
     "search",
     "spared",
     "spikes",
+    "visits",
 ]
