@@ -450,3 +450,29 @@ def test_who_drifts_back_is_told_by_how_far_it_was_off_at_first():
     assert back.startswith("drifts back to 19.5 °C, at first 8.5 °C below what its 2 most")
     half = said(stretch([9.0, 9.0, 9.0, 7.0, 6.0, 6.0, 5.0, 5.0, 5.0, 5.0]), Kind.DRIFT, seen=flat)
     assert half.startswith("drifts to 25 °C, 5 °C above what")
+
+
+def test_single_readings_that_companions_say_nothing_of_are_held_against_those_beside_them():
+    """Wet asphalt stays at 0 °C while all others cool: −1.4 is a jump, though others imply −1.6."""
+    burst = replace(
+        stretch([-5.0, 0.0, -5.0], readings=[18.6, 19.9, 18.6], lasting=False),
+        implied=np.full(3, 18.4),
+        beside=19.9,
+    )
+
+    def told(one, kind=Kind.BURST):
+        return explain.explain(kind, one, sound(), ABOUT, 1.0)
+
+    assert "1.3 °C below what it reads before and after from" in told(burst)
+    # Who goes the way that companions say is told by them, and so is a lasting fault.
+    above = replace(burst, implied=np.full(3, 19.9))
+    assert "1.3 °C below what its 2 most similar companions imply" in told(above)
+    assert "companions imply" in told(burst, Kind.BIAS)
+    assert "companions imply" in told(replace(burst, beside=np.nan))
+
+
+def test_what_stands_beside_a_stretch_is_its_nearest_sound_reading_on_either_side():
+    values, good = np.array([1.0, 9.0, 3.0, 8.0, 8.0, 5.0]), np.array([0, 2, 5])
+    assert episodes._beside(values, good, 3, 5) == 4.0
+    assert episodes._beside(values, good, 0, 5) == 5.0
+    assert np.isnan(episodes._beside(values, good[:0], 0, 6))

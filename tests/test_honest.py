@@ -510,6 +510,8 @@ def holdout(mae, line, error):
         (2.0, 1.0, 0.1, "a straight line is 2 times closer", "line"),
         (1.0, 1.2, 0.2, "no clear difference from a straight line", "neither"),
         (1.2, 1.0, 0.2, "no clear difference from a straight line", "neither"),
+        (1.0, 6.0, 3.0, "closer than a straight line, but by too few gaps to be sure", "neither"),
+        (2.0, 1.0, 3.0, "a straight line is closer, but by too few gaps to be sure", "neither"),
         (1.0, 1.005, 0.001, "as good as a straight line", "neither"),
     ],
 )

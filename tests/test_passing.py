@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from fieldmend.recovery.honest import everywhere
-from fieldmend.recovery.passing import led_through, usual_again
+from fieldmend.recovery.passing import led_through, usual_again, where_lost
 from fieldmend.recovery.solving import Solved
 from fieldmend.recovery.window import Piece, Setting, recover_window
 from fieldmend.recovery.windows import Window
@@ -113,3 +113,13 @@ def test_recover_is_led_through_what_passes():
         assert (out.flag[doubted] == 1).all()
         assert np.abs(out.solved.estimate - X)[lost].max() < 0.15 < np.abs(estimate - X)[lost].min()
         np.testing.assert_array_equal(out.solved.estimate[:, 1:], estimate[:, 1:])
+
+
+def test_where_something_was_heard_the_field_stays_beside_it():
+    field = Solved(np.zeros((3, 1)), np.full((3, 1), -1.0), np.full((3, 1), 1.0))
+    heard = np.array([[True], [False], [True]])
+    out = where_lost(field, Solved(*(np.full((3, 1), v) for v in (5.0, 4.0, 6.0))), heard)
+    np.testing.assert_array_equal(out.estimate[:, 0], [0, 5, 0])
+    np.testing.assert_array_equal(out.lower[:, 0], [-1, 4, -1])
+    np.testing.assert_array_equal(out.upper[:, 0], [1, 6, 1])
+    assert where_lost(field, field, heard) is field

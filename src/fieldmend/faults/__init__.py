@@ -11,6 +11,7 @@ from fieldmend.faults.jumping import jumping
 from fieldmend.faults.kind import Kind
 from fieldmend.faults.labels import Context, Episode
 from fieldmend.faults.lasting import Search, persistent, search
+from fieldmend.faults.own_ways import as_others_do, visits
 from fieldmend.faults.remembered import Expect, Expected
 from fieldmend.faults.seen_too import alone, spared
 from fieldmend.faults.spikes import spikes
@@ -25,6 +26,7 @@ __all__ = [
     "Search",
     "agreed",
     "alone",
+    "as_others_do",
     "classify",
     "confidence",
     "daily",
@@ -35,4 +37,5 @@ __all__ = [
     "spared",
     "spikes",
     "standing_apart",
+    "visits",
 ]

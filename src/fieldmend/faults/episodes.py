@@ -59,6 +59,8 @@ class Stretch:
     lasting: bool
     step: float
     """Usual distance between neighbouring readings."""
+    beside: float = np.nan
+    """What it reads before and after, unflagged; NaN where nothing is heard."""
     since: bool = False
     """Accused by a model of earlier days, which says what is `implied`."""
 
@@ -198,7 +200,8 @@ def _all(values: Array, z: Array, flagged: Mask, lasting: Mask, seen: Panel) -> 
     for n in np.flatnonzero(flagged.any(axis=0)):
         at = np.flatnonzero(~np.isnan(values[:, n]))
         readings, deviation, false = values[at, n], z[at, n], flagged[at, n]
-        step = history.usual_roughness(history.roughness(readings[~false]))
+        sound = np.flatnonzero(~false)
+        step = history.usual_roughness(history.roughness(readings[sound]))
         lasts_here = _longer(lasting[at, n], SPIKE) | _long_runs(false)
         long = joined(lasts_here, LASTING_GAP)
         short = joined(false & ~long, SHORT_GAP) & ~long
@@ -216,7 +219,14 @@ def _all(values: Array, z: Array, flagged: Mask, lasting: Mask, seen: Panel) -> 
                     to_end=b >= at.size - max(1, (b - a) // 20),
                     lasting=lasts,
                     step=step,
+                    beside=_beside(readings, sound, a, b),
                 )
+
+
+def _beside(readings: Array, sound: Array, start: int, stop: int) -> float:
+    """Mean of the nearest readings before and after a stretch, of those that are not flagged."""
+    at = [*sound[: np.searchsorted(sound, start)][-1:], *sound[np.searchsorted(sound, stop) :][:1]]
+    return float(readings[at].mean()) if at else np.nan
 
 
 def _by_model(stretch: Stretch, since: Mask, estimate: Array) -> Stretch:

@@ -15,6 +15,8 @@ from fieldmend.text import figure, moment
 
 # Readings of which it can be said that they go to and fro.
 WIDE = 30
+# Of the way that readings jump: as far they have to be from what companions imply to say so.
+PART = 0.5
 
 if TYPE_CHECKING:
     from fieldmend.faults.episodes import Stretch
@@ -52,6 +54,9 @@ def explain(kind: Kind, stretch: Stretch, seen: Panel, context: Context, unit: f
     if gap.size and (swinging or (both_ways(gap) and not kind.lasts)):
         # Their middle is where nothing was read.
         against = _against(float(np.abs(gap).max()) * unit, _who(seen, stretch), context, "off")
+    elif gap.size and not turn and unshared(kind, stretch, middle(gap)):
+        own = middle(stretch.readings) - stretch.beside
+        against = _against(own * unit, "it reads before and after", context)
     elif gap.size:
         against = early + _against(middle(gap) * unit, _who(seen, stretch), context)
     opening = _opening(kind, stretch, context, unit)
@@ -79,6 +84,18 @@ def explain_local(event: Local, context: Context, unit: float) -> str:
     first, last = _time(event.start, context), _time(event.stop - 1, context)
     when = f"at {first}" if event.stop - event.start == 1 else f"from {first} to {last}"
     return f"{who} up to {amount} {verb} the field {when} and others see it too: an event, no fault"
+
+
+def unshared(kind: Kind, stretch: Stretch, gap: float) -> bool:
+    """Whether single readings leave what the node itself reads around them, not its companions.
+
+    Found because they jump out and back: that they are on the other side of what companions imply,
+    or hardly off it, would be no reason to call them false.
+    """
+    if kind.lasts or stretch.since or np.isnan(stretch.beside):
+        return False
+    own, side = middle(stretch.readings) - stretch.beside, np.sign(middle(stretch.deviation))
+    return bool(own * side > 0 and gap * side < PART * abs(own))
 
 
 def both_ways(gap: Array) -> bool:

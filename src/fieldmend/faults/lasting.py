@@ -37,6 +37,7 @@ from fieldmend.faults.gross import (
 from fieldmend.faults.implied import Implied, implied
 from fieldmend.faults.labels import Context
 from fieldmend.faults.levels import shifted
+from fieldmend.faults.own_ways import as_rough, own_ways
 from fieldmend.faults.remembered import Expect, elsewhere
 from fieldmend.faults.seen_too import by_conditions, seen_too
 from fieldmend.faults.settling import settled
@@ -115,6 +116,8 @@ class Search:
         nobody.
     since
         Those of them that only a model of earlier days accuses: no reading at hand need be sound.
+    habit
+        Whether nodes here change their level for good now and then.
     """
 
     faults: Mask
@@ -122,6 +125,7 @@ class Search:
     gross: Mask
     frozen: Mask
     since: Mask
+    habit: bool = False
 
 
 def search(X: Any, context: Context | None = None, expect: Expect | None = None) -> Search:
@@ -144,7 +148,7 @@ def search(X: Any, context: Context | None = None, expect: Expect | None = None)
     gross |= still
     gross |= _wild(values, gross, context)
     found, by_itself, judged = gross.copy(), gross, nothing
-    field = None
+    field, habit = None, False
     if tests.drift:
         found |= absurd(values, found)  # those too that another condition of the node speaks for
         jumped = displaced(values, found)
@@ -156,12 +160,11 @@ def search(X: Any, context: Context | None = None, expect: Expect | None = None)
         by_itself = found.copy()
         free = np.where(full, np.nan, values) if full.any() else values
         moved = _moved(free, found, context)
-        gone |= moved.found
-        found |= moved.found
+        gone, found, habit = gone | moved.found, found | moved.found, moved.habit
         departures, field = _departures_of(free, found, gone, context, moved.field)
         found |= departures
         found &= ~undecided(found & ~by_itself, observed & ~found)
-        if moved.habit:  # up by one change and down by another is out and back
+        if habit:  # up by one change and down by another is out and back
             accused = found & ~(by_itself & ~jumped)
             found &= ~_for_days(accused, observed, context) | on_low_battery(accused, context)
         away, judged = found & ~gross, moved.alone
@@ -171,7 +174,8 @@ def search(X: Any, context: Context | None = None, expect: Expect | None = None)
         events = seen_too(
             values, found, context, gross, field=field, by_itself=by_itself, judged=judged
         )
-    told = Search(found & ~events, events, gross, together, nothing)
+    found = _accused(values, found & ~events, gross, context, habit=habit)
+    told = Search(found, events, gross, together, nothing, habit)
     return _with_model(told, np.ldexp(values, int(power)), expect, context)
 
 
@@ -185,6 +189,15 @@ def _with_model(found: Search, values: Array, expect: Expect | None, context: Co
     since = elsewhere(values, expect, found.faults, context) & ~found.faults
     faults, events = found.faults | since, found.events & ~since
     return replace(found, faults=faults, events=events, since=since)
+
+
+def _accused(values: Array, found: Mask, gross: Mask, context: Context, *, habit: bool) -> Mask:
+    """Without those whom the others do not know, and who do what the others do themselves."""
+    away = found & ~gross
+    if not away.any():
+        return found
+    excused = own_ways(np.where(gross, np.nan, values), away, habit=habit)
+    return found & (~excused | on_low_battery(away, context))
 
 
 def _still(values: Array, gross: Mask, full: Mask, context: Context) -> tuple[Mask, Mask]:
@@ -204,7 +217,8 @@ def _wild(values: Array, gross: Mask, context: Context) -> Mask:
     tests, gross = context.quantity.tests, gross.copy()
     if tests.noisy:
         # A node is not noisy because it was dead for the rest of the record.
-        gross |= noisy(np.where(gross, np.nan, values), context)
+        rough = noisy(np.where(gross, np.nan, values), context)
+        gross |= rough & ~as_rough(np.where(gross, np.nan, values), rough)
     if tests.drift:
         # Two gauges that read 350 m for an hour are no witnesses to each other.
         far = absurd(values, gross)

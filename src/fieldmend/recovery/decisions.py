@@ -189,6 +189,7 @@ class Told:
             (found.gross & ~self.rejected) | self.accepted,
             found.frozen & ~self.rejected,
             found.since & ~self.rejected,
+            found.habit,
         )
 
     def followed(self, solved: Solved, readings: Array, doubted: Array) -> Solved:

@@ -42,6 +42,22 @@ def led_through(
     return replace(solved, estimate=estimate, lower=lower, upper=upper)
 
 
+def where_lost(solved: Solved, led: Solved, heard: Array) -> Solved:
+    """One field where something was heard, the other where nothing was."""
+    if led is solved:
+        return solved
+    estimate, lower, upper = (
+        None if a is None or b is None else np.where(heard, a, b)
+        for a, b in (
+            (solved.estimate, led.estimate),
+            (solved.lower, led.lower),
+            (solved.upper, led.upper),
+        )
+    )
+    assert estimate is not None
+    return replace(solved, estimate=estimate, lower=lower, upper=upper)
+
+
 def usual_again(readings: Array, unseen: Array, passed: Array) -> Array:
     """Those of the readings that `passed` which lie about where the node's others lie.
 

@@ -13,7 +13,7 @@ from fieldmend.grid import Array
 from fieldmend.quantities import Kind, Quantity, circle
 from fieldmend.recovery.decisions import Told, told
 from fieldmend.recovery.judging import flags, judgeable, outside, usual_distance
-from fieldmend.recovery.passing import led_through, usual_again
+from fieldmend.recovery.passing import led_through, usual_again, where_lost
 from fieldmend.recovery.quantity import on_its_scale, resting
 from fieldmend.recovery.remembered import expectation
 from fieldmend.recovery.solving import Around, Solved, Solver, suspicious, typical_error
@@ -161,20 +161,20 @@ def recover_window(piece: Piece, setting: Setting) -> WindowResult:
         jumped = suspicious(believed, solved)
         single = jumped & ~_expected(believed, solved)
         single &= ~faults.daily(believed, jumped, context) & faults.jumping(believed, jumped)
+        single &= ~faults.visits(believed, single, habit=given.found.habit)
     if given.told is not None:
         near = circle.near(believed, solved.estimate, turn)
         solved = given.told.followed(solved, near, single)
         judged, single = judged | given.told.accepted, single & ~given.told.rejected
     # What others see too is an event, whoever flagged it.
-    kept = faults.spared(given.readings, single | given.lasting, context, given.found.gross)
-    event = (given.found.events & ~faults.alone(believed, single)) | kept
+    others_saw = faults.spared(given.readings, single | given.lasting, context, given.found.gross)
+    event = (given.found.events & ~faults.alone(believed, single)) | others_saw
     event &= ~given.lasting
     suspect = ((single & ~event) | given.lasting) & judged
     near = circle.near(given.readings, solved.estimate, turn)
-    bounds = setting.quantity.low, setting.quantity.high
     # Not what others excuse: nodes that fail together excuse each other.
-    passed = usual_again(given.readings, unseen, unseen & judged & ~suspect & ~single)
-    led = led_through(solved, near, passed, bounds=bounds)
+    passed = unseen & judged & ~suspect & ~single
+    led = _led(solved, near, given, (unseen & judged, passed), setting.quantity)
     if setting.options.unjudged:
         flag = flags(seen, judged, suspect, given.failed)
         return WindowResult(led, flag, np.zeros(seen.shape[1]), ())
@@ -197,6 +197,23 @@ def recover_window(piece: Piece, setting: Setting) -> WindowResult:
         ),
         found,
     )
+
+
+def _led(
+    solved: Solved, near: Array, given: Evidence, masks: tuple[Array, Array], quantity: Quantity
+) -> Solved:
+    """The field led through readings that it did not see, and what was lost among them.
+
+    `masks`: what it did not see, and what of that passes. The rest, events and suspects, keeps its
+    reading: what was lost among those that may be real goes with them, and the field stays beside.
+    """
+    unseen, passed = masks
+    bounds = quantity.low, quantity.high
+    passed = usual_again(given.readings, unseen, passed)
+    led = led_through(solved, near, passed, bounds=bounds)
+    kept = faults.as_others_do(given.readings, unseen & ~passed, given.found.gross)
+    heard = ~np.isnan(given.readings)
+    return where_lost(led, led_through(led, near, kept, bounds=bounds), heard)
 
 
 def _worth_telling(

@@ -9,6 +9,7 @@ from fieldmend.metrics import HiddenErrors
 from fieldmend.text import figure, gap_range, percent, shown
 
 CLEAR = 2.0  # standard errors that a difference needs: chance makes so much once in twenty times
+FAR = 1.5  # times as far off: too much to be called no difference
 SAID = 0.005  # of what was lost: less that is untested is not worth a word
 
 
@@ -140,6 +141,10 @@ class Holdout:
         ours, line = self.method.mae, self.line.mae
         if self.alike:
             return "as good as a straight line"
+        if not self.clear and max(ours, line) >= FAR * min(ours, line):
+            # Beside figures so far apart, "no difference" would be read as a mistake.
+            who = "closer than a straight line" if ours < line else "a straight line is closer"
+            return f"{who}, but by too few gaps to be sure"
         if not self.clear:
             return "no clear difference from a straight line"
         if ours < line:

@@ -1,0 +1,138 @@
+"""Whom the others do not know, they cannot accuse of what they do themselves."""
+
+import numpy as np
+import pytest
+
+import fieldmend as fm
+from fieldmend import faults
+from fieldmend.faults.own_ways import as_others_do, as_rough, left_over, own_ways, visits
+
+SLOTS, NODES = 800, 10
+
+
+def pumps(seed=0):
+    """Off or on, each when somebody likes; the first is off until slot 500."""
+    rng = np.random.default_rng(seed)
+    on = np.cumsum(rng.random((SLOTS, NODES)) < 0.02, axis=0) % 2
+    on[:, 0] = np.arange(SLOTS) >= 500
+    level = np.where(on, rng.uniform(3, 6, NODES), 0.3)
+    return level * np.exp(0.05 * rng.normal(size=level.shape))
+
+
+def followers(seed=0):
+    """All follow one course, and nobody leaves it."""
+    rng = np.random.default_rng(seed)
+    course = 5 * np.sin(np.arange(SLOTS) / 20)[:, None]
+    return course + np.arange(NODES) + 0.2 * rng.normal(size=(SLOTS, NODES))
+
+
+def marks(*parts):
+    out = np.zeros((SLOTS, NODES), dtype=bool)
+    for slots, node in parts:
+        out[slots, node] = True
+    return out
+
+
+LATE = slice(500, SLOTS)
+
+
+def test_who_is_switched_on_late_is_no_fault_where_all_are_switched():
+    X, late = pumps(), marks((LATE, 0))
+    assert own_ways(X, late)[late].all()
+    assert not faults.search(X).faults.any()
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_recovery_flags_hardly_a_reading_of_them(seed):
+    grid = fm.Grid.of(pumps(seed), condition="vibration", slot_seconds=900)
+    out = fm.recover(grid, holdout=False)["vibration"]
+    assert np.isin(out.flag, (3, 4)).mean() < 0.005
+
+
+def test_whom_the_others_foretell_they_may_accuse():
+    X, late = followers(), marks((LATE, 0))
+    X[LATE, 0] += 6.0
+    X[LATE, 1:4] *= 4.0  # others go far, too
+    assert left_over(np.where(late, np.nan, X), 0) < 0.3
+    assert not own_ways(X, late).any()
+    assert own_ways(X, late, habit=True).any()
+
+
+def test_nobody_goes_as_far_as_a_fault_among_strangers():
+    rng = np.random.default_rng(1)
+    X, late = rng.normal(size=(SLOTS, NODES)), marks((LATE, 0))
+    X[LATE, 0] += 6.0
+    assert left_over(np.where(late, np.nan, X), 0) > 0.9
+    assert not own_ways(X, late).any()
+
+
+def test_who_seems_to_be_foretold_by_chance_is_not_where_nobody_is():
+    walks = np.cumsum(np.random.default_rng(3).normal(size=(SLOTS, NODES)), axis=0)
+    untold = [left_over(walks, n) for n in range(NODES)]
+    lucky = int(np.argmin(untold))
+    assert untold[lucky] < 0.7 < np.median(untold)
+    late = marks((LATE, lucky))
+    assert own_ways(walks, late)[late].all()
+
+
+def test_too_few_readings_tell_nothing():
+    X = pumps()
+    X[30:, 0] = np.nan
+    assert left_over(X, 0) == 0
+
+
+def test_a_visit_to_another_level_is_what_a_switch_does():
+    X = pumps()
+    X[:, 0] = 0.3
+    X[200:210, 0], X[300, 0] = 5.0, 5.0
+    visit, single = marks((slice(200, 210), 0)), marks((300, 0))
+    out = visits(X, visit | single)
+    assert out[visit].all()
+    assert not out[single].any()  # one reading is no visit
+    Y = followers()
+    Y[visit] += 6.0
+    assert not visits(Y, visit).any()
+
+
+def test_a_pump_that_runs_is_as_rough_as_those_that_run():
+    X, late = pumps(), marks((LATE, 0))
+    assert as_rough(X, late)[late].all()
+    X[LATE, 0] += 5 * np.random.default_rng(5).normal(size=SLOTS - 500)
+    assert not as_rough(X, late).any()
+
+
+def test_what_a_quarter_of_the_others_do_elsewhen_may_be_real():
+    """A warm wind breaks through at one node today and at others tomorrow."""
+    X, wind = followers(), marks()
+    for n in range(4):
+        wind[100 * n + 100 : 100 * n + 120, n] = True
+    X[wind] += 6.0
+    assert as_others_do(X, wind, marks())[wind].all()
+    alone = wind & (np.arange(NODES) == 0)
+    Y = np.where(wind & ~alone, X - 6.0, X)
+    assert not as_others_do(Y, alone, marks()).any()
+    assert not as_others_do(
+        X, wind, wind
+    ).any()  # what is false whatever others do, is nobody's way
+
+
+def test_who_fails_at_the_same_time_does_not_excuse():
+    X, failed = followers(), marks((slice(100, 120), slice(0, 4)))
+    X[failed] += 6.0
+    assert not as_others_do(X, failed, marks()).any()
+
+
+def test_what_was_lost_among_suspects_that_may_be_real_goes_with_them():
+    rng = np.random.default_rng(2)
+    X = followers()
+    for n in range(4):
+        X[100 * n + 100 : 100 * n + 130, n] += 8.0
+    wind = marks(*((slice(100 * n + 100, 100 * n + 130), n) for n in range(4)))
+    lost = wind & (rng.random(X.shape) < 0.3)
+    grid = fm.Grid.of(np.where(lost, np.nan, X), slot_seconds=600)
+    out = fm.recover(grid, holdout=False)["value"]
+    assert np.isin(out.flag, (3, 4))[wind & ~lost].mean() > 0.5  # or there is nothing to test
+    line = np.abs(fm.metrics.interpolate(grid.values["value"]) - X)[lost].mean()
+    assert np.abs(out.estimate - X)[lost].mean() < 1.5 * line
+    kept = wind & ~lost & np.isin(out.flag, (3, 4))
+    assert np.abs(out.estimate - X)[kept].mean() > 4  # the field stands beside what it doubts
