@@ -11,8 +11,9 @@ SIZES = {
     "55 nodes, 26 conditions": ((300, 55), 26),
     "600 nodes": ((144, 600), 1),
 }
+# The middle of the heatmap, where nothing but nodes is: legends and labels have colours too.
 DRAWN = """(() => { const c = document.querySelector('#heat');
-  const p = c.getContext('2d').getImageData(0, 0, c.width, c.height).data;
+  const p = c.getContext('2d').getImageData(c.width * .4, c.height * .4, c.width * .3, 20).data;
   return new Set(new Uint32Array(p.buffer)).size })()"""
 # From when the figures stand: an error of the page is an error of the test.
 ERRORS = "(window.wentWrong ??= (addEventListener('error', e => wentWrong.push(e.message)), []))"
@@ -34,7 +35,7 @@ def test_the_report_in_firefox(page, tmp_path, name):
     page.open(file)
     assert page.run(ERRORS) == []
     assert page.run("document.documentElement.dataset.figures") == "drawn"
-    assert page.run(DRAWN) >= 3  # seen, lost, suspect
+    assert page.run(DRAWN) >= 2  # seen and lost
     last = shape[1] - 1
     page.run(f"fieldmend.choose({last}, {count - 1})")
     page.wait(f"document.getElementById('curve').dataset.drawn === '{count - 1}:{last}'")
