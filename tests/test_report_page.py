@@ -500,7 +500,7 @@ def test_600_nodes_and_26_conditions(chromium, tmp_path):
 
 LONG = """document.querySelectorAll('#episodes tbody tr').forEach(row => {
   row.cells[6].textContent = 'reads 212.5 once, 15.3 above what its 5 nearest companions imply '
-    + 'from 1 May 21:20 to 1 May 23:10, while its battery gave 2.95 volts; also humidity, light'; })"""
+    + 'from 1 May 21:20 to 1 May 23:10, while its battery gave 2.95 volts; also humidity'; })"""
 
 
 def test_many_conditions_with_long_sentences_fit_on_four_pages(chromium, tmp_path):
