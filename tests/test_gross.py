@@ -107,3 +107,10 @@ def test_what_is_just_possible_is_possible():
     values = np.array([[-90.0, 60.0, np.nan], [-90.1, 60.1, 0.0]])
     wanted = [[False, False, False], [True, True, False]]
     assert gross.beyond(values, (-90.0, 60.0)).tolist() == wanted
+
+
+@pytest.mark.parametrize("width", [2, 3, 5, 8, 13, 40])
+def test_ranges_are_those_of_every_window(width):
+    series = np.random.default_rng(width).normal(size=40)
+    windows = np.lib.stride_tricks.sliding_window_view(series, width)
+    np.testing.assert_array_equal(gross._ranges(series, width), np.ptp(windows, axis=1))

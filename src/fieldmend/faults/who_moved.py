@@ -134,14 +134,9 @@ class _Steps:
         self.size = size
 
     @cached_property
-    def order(self) -> Array:
-        """Slots, that of the smallest step first."""
-        return np.argsort(self.size, kind="stable")
-
-    @cached_property
     def ranked(self) -> Array:
-        """The steps in that order."""
-        return self.size[self.order]
+        """The steps, the smallest first."""
+        return np.sort(self.size)
 
     def smaller(self, size: float) -> int:
         """How many slots have a smaller step."""
@@ -149,7 +144,7 @@ class _Steps:
 
     def at_least(self, size: float) -> Array:
         """Slots with a step of that size or a larger one, in order."""
-        return np.sort(self.order[self.smaller(size) :])
+        return np.flatnonzero(self.size >= size)
 
 
 def _turns(steps: list[_Steps], heard: Array, size: Array, part: tuple[int, int]) -> list[int]:
