@@ -75,6 +75,18 @@ def test_who_seems_to_be_foretold_by_chance_is_not_where_nobody_is():
     assert own_ways(walks, late)[late].all()
 
 
+def test_what_wanders_does_not_jump():
+    """A level that others reach by and by is no excuse for one that is there at once."""
+    rng = np.random.default_rng(11)
+    X, late = np.cumsum(0.2 * rng.normal(size=(SLOTS, NODES)), axis=0), marks((LATE, 0))
+    X[:, 0] = 0.2 * rng.normal(size=SLOTS)
+    Y = X.copy()
+    Y[LATE, 0] += 4.0
+    assert not own_ways(Y, late).any()
+    X[LATE, 0] += 4.0 * np.minimum(np.arange(SLOTS - 500) / 100, 1)
+    assert own_ways(X, late)[late].all()
+
+
 def test_too_few_readings_tell_nothing():
     X = pumps()
     X[30:, 0] = np.nan
@@ -97,7 +109,7 @@ def test_a_visit_to_another_level_is_what_a_switch_does():
 def test_a_pump_that_runs_is_as_rough_as_those_that_run():
     X, late = pumps(), marks((LATE, 0))
     assert as_rough(X, late)[late].all()
-    X[LATE, 0] += 5 * np.random.default_rng(5).normal(size=SLOTS - 500)
+    X[LATE, 0] += 2 * np.random.default_rng(5).normal(size=SLOTS - 500)
     assert not as_rough(X, late).any()
 
 
