@@ -75,6 +75,18 @@ def test_who_seems_to_be_foretold_by_chance_is_not_where_nobody_is():
     assert own_ways(walks, late)[late].all()
 
 
+def test_what_wanders_does_not_jump():
+    """A level that others reach by and by is no excuse for one that is there at once."""
+    rng = np.random.default_rng(11)
+    X, late = np.cumsum(0.2 * rng.normal(size=(SLOTS, NODES)), axis=0), marks((LATE, 0))
+    X[:, 0] = 0.2 * rng.normal(size=SLOTS)
+    Y = X.copy()
+    Y[LATE, 0] += 4.0
+    assert not own_ways(Y, late).any()
+    X[LATE, 0] += 4.0 * np.minimum(np.arange(SLOTS - 500) / 100, 1)
+    assert own_ways(X, late)[late].all()
+
+
 def test_too_few_readings_tell_nothing():
     X = pumps()
     X[30:, 0] = np.nan
@@ -97,42 +109,59 @@ def test_a_visit_to_another_level_is_what_a_switch_does():
 def test_a_pump_that_runs_is_as_rough_as_those_that_run():
     X, late = pumps(), marks((LATE, 0))
     assert as_rough(X, late)[late].all()
-    X[LATE, 0] += 5 * np.random.default_rng(5).normal(size=SLOTS - 500)
+    X[LATE, 0] += 2 * np.random.default_rng(5).normal(size=SLOTS - 500)
     assert not as_rough(X, late).any()
 
 
-def test_what_a_quarter_of_the_others_do_elsewhen_may_be_real():
-    """A warm wind breaks through at one node today and at others tomorrow."""
-    X, wind = followers(), marks()
+def test_suspects_may_be_real_where_the_others_go_as_far_and_foretell_nothing():
+    X, late = pumps(), marks((LATE, 0))
+    none = marks()
+    assert as_others_do(X, late, none)[late].all()
+    assert not as_others_do(X, late, late).any()  # what is false anyhow is nobody's way
+    assert not as_others_do(X, late, marks((499, 0))).any()  # nor what stands beside it
+    Y = followers()
+    Y[LATE, 0] += 6.0
+    Y[100:300, 1:4] += 6.0
+    assert not as_others_do(Y, late, none).any()
+
+
+def strangers(seed=7):
+    """Noise, each its own."""
+    return np.random.default_rng(seed).normal(size=(SLOTS, NODES))
+
+
+def test_events_beyond_a_node_s_range_lead_if_others_go_there_too():
+    X, wind = strangers(), marks()
     for n in range(4):
         wind[100 * n + 100 : 100 * n + 120, n] = True
-    X[wind] += 6.0
-    assert as_others_do(X, wind, marks())[wind].all()
-    alone = wind & (np.arange(NODES) == 0)
-    Y = np.where(wind & ~alone, X - 6.0, X)
-    assert not as_others_do(Y, alone, marks()).any()
-    assert not as_others_do(
-        X, wind, wind
-    ).any()  # what is false whatever others do, is nobody's way
+    X[wind] += 9.0
+    assert as_others_do(X, wind, marks(), real=True)[wind].all()
+    assert not as_others_do(X, wind, marks()).any()
+    Y = followers()
+    Y[wind] += 9.0
+    assert not as_others_do(Y, wind, marks(), real=True).any()  # the others know better
 
 
-def test_who_fails_at_the_same_time_does_not_excuse():
-    X, failed = followers(), marks((slice(100, 120), slice(0, 4)))
-    X[failed] += 6.0
-    assert not as_others_do(X, failed, marks()).any()
+def test_a_node_s_own_past_is_a_way_of_its_own():
+    X, visit = strangers(), marks((slice(700, 720), 0))
+    for start in (100, 250, 400, 700):
+        X[start : start + 20, 0] += 9.0
+    assert as_others_do(X, visit, marks(), real=True)[visit].all()
+    X[100:120, 0] -= 9.0  # twice is no habit
+    assert not as_others_do(X, visit, marks(), real=True).any()
 
 
-def test_what_was_lost_among_suspects_that_may_be_real_goes_with_them():
+def test_what_was_lost_in_an_event_is_what_the_event_shows():
     rng = np.random.default_rng(2)
     X = followers()
-    for n in range(4):
-        X[100 * n + 100 : 100 * n + 130, n] += 8.0
-    wind = marks(*((slice(100 * n + 100, 100 * n + 130), n) for n in range(4)))
+    wind = marks(*((slice(100 * n + 100, 100 * n + 130), n) for n in range(2)))
+    wind |= marks((slice(460, 490), slice(2, 6)))  # all of it within what nodes read at noon
+    X[wind] += 4.0
     lost = wind & (rng.random(X.shape) < 0.3)
     grid = fm.Grid.of(np.where(lost, np.nan, X), slot_seconds=600)
     out = fm.recover(grid, holdout=False)["value"]
-    assert np.isin(out.flag, (3, 4))[wind & ~lost].mean() > 0.5  # or there is nothing to test
-    line = np.abs(fm.metrics.interpolate(grid.values["value"]) - X)[lost].mean()
-    assert np.abs(out.estimate - X)[lost].mean() < 1.5 * line
-    kept = wind & ~lost & np.isin(out.flag, (3, 4))
-    assert np.abs(out.estimate - X)[kept].mean() > 4  # the field stands beside what it doubts
+    passed = (out.flag == 1).sum(axis=0) - (out.flag == 3).sum(axis=0) > SLOTS // 2
+    real = lost & wind & (np.isin(out.flag, (3, 4)).sum(axis=0) == 0) & passed
+    assert real.sum() > 20  # or there is nothing to test
+    line = np.abs(fm.metrics.interpolate(grid.values["value"]) - X)[real].mean()
+    assert np.abs(out.estimate - X)[real].mean() < 1.2 * line

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from fieldmend.recovery.honest import everywhere
-from fieldmend.recovery.passing import led_through, usual_again, where_lost
+from fieldmend.recovery.passing import led_through, steady, usual_again, where_lost
 from fieldmend.recovery.solving import Solved
 from fieldmend.recovery.window import Piece, Setting, recover_window
 from fieldmend.recovery.windows import Window
@@ -123,3 +123,13 @@ def test_where_something_was_heard_the_field_stays_beside_it():
     np.testing.assert_array_equal(out.lower[:, 0], [-1, 4, -1])
     np.testing.assert_array_equal(out.upper[:, 0], [1, 6, 1])
     assert where_lost(field, field, heard) is field
+
+
+def test_what_jumps_about_is_not_steady():
+    off = np.array([[4.0, 4.0, 4.0], [4.5, -3.0, NAN], [4.0, 5.0, 4.0], [0.1, 0.1, 0.1]])
+    doubted = np.array([[True] * 3, [True, True, False], [True] * 3, [False] * 3])
+    np.testing.assert_array_equal(steady(off, doubted).any(axis=0), [True, False, True])
+    assert not steady(off, doubted)[3].any()
+    one = np.zeros_like(doubted)
+    one[0, 0] = True
+    assert not steady(off, one).any()  # of one reading nobody can tell

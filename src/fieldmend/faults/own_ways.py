@@ -17,6 +17,7 @@ from fieldmend.faults.stretches import (
     Mask,
     bounded,
     joined,
+    middle,
     node_medians,
     slot_medians,
     stretches,
@@ -33,8 +34,8 @@ ASKED_OF = 12
 # Part of the way that a node went, and of the time that it took, and share of the others (two at
 # least) that go so far for so long.
 AS_FAR, AS_LONG, HABIT = 0.5, 0.25, 0.25
-# Times that a node goes there make it a way of its own; so many times as long lies between two.
-OCCASIONS, APART = 3, 2
+# Times that a node goes there make it a way of its own.
+OCCASIONS = 3
 # Fewest readings of a node that tell anything.
 FEWEST = 40
 # Nodes that tell what most do, spreads that are as far as a reading counts, and how little of a
@@ -88,43 +89,47 @@ def own_ways(values: Array, found: Mask, *, habit: bool = False) -> Mask:
         marks = found[at, n]
         for a, b in zip(*stretches(joined(marks, JOINED)), strict=True):
             own = at[a:b][marks[a:b]]
-            out[own, n] = ways.usual(n, values, own)
+            out[own, n] = ways.usual(n, values, own, own_past=True)
     return out & found
 
 
-def as_others_do(X: Any, flagged: Mask, gross: Mask) -> Mask:
-    """Flagged stretches of three readings or more as far and as long as a quarter of the others go.
+def as_others_do(X: Any, asked: Mask, false: Mask, *, real: bool = False) -> Mask:
+    """Stretches of three readings or more as far as a quarter of the others go unflagged.
 
-    Elsewhen, whether these are flagged or not: a warm wind breaks through here today and there
-    tomorrow. Which of them are false, nobody knows.
+    Asked of nodes only whom the others do not foretell.
 
     Parameters
     ----------
     X
         Slots × nodes, NaN = not observed.
-    flagged
+    asked
         Readings in question.
-    gross
-        Readings that are false whatever others do: they are nobody's ways.
+    false
+        Readings that are false whatever others do: what stands beside them is no better.
+    real
+        Whether those in question pass: then they are each other's ways, and a node's own past
+        counts.
 
     Returns
     -------
     ndarray of bool
     """
-    out = np.zeros(flagged.shape, dtype=np.bool_)
-    asked = flagged & ~gross
+    out = np.zeros(asked.shape, dtype=np.bool_)
+    asked = asked & ~false
     if not asked.any():
         return out
     values, _ = bounded(X)
-    sound, every = _Ways(np.where(flagged, np.nan, values)), _Ways(np.where(gross, np.nan, values))
+    sound = np.where(asked | false, np.nan, values)
+    ways, company = _Ways(np.where(false, np.nan, values) if real else sound), _Company(sound)
     for n in map(int, np.flatnonzero(asked.any(axis=0))):
+        if company.foretells(n):
+            continue
         at = np.flatnonzero(~np.isnan(values[:, n]))
-        marks = asked[at, n]
-        for a, b in zip(*stretches(joined(marks, VISIT)), strict=True):
+        marks, beside = asked[at, n], false[at, n]
+        for a, b in zip(*stretches(joined(marks | beside, VISIT)), strict=True):
             own = at[a:b][marks[a:b]]
-            if own.size >= VISIT:
-                usual = sound.usual(n, values, own)
-                out[own, n] = usual or every.usual(n, values, own, elsewhen=True)
+            if own.size >= VISIT and not beside[a:b].any():
+                out[own, n] = ways.usual(n, values, own, own_past=real)
     return out
 
 
@@ -152,24 +157,15 @@ def visits(X: Any, flagged: Mask, *, habit: bool = False) -> Mask:
         return out
     values, _ = bounded(X)
     sound = np.where(flagged, np.nan, values)
-    apart = values - np.nan_to_num(slot_medians(sound - node_medians(sound)))[:, None]
-    company = _Company(sound)
-    steps: list[Array] | None = None
+    ways, company = _Ways(sound), _Company(sound)
     for n in map(int, np.flatnonzero(flagged.any(axis=0))):
-        at = np.flatnonzero(~np.isnan(apart[:, n]))
-        marks = flagged[at, n]
-        first, stop = stretches(marks)
+        at = np.flatnonzero(~np.isnan(values[:, n]))
+        first, stop = stretches(flagged[at, n])
         long = stop - first >= VISIT
         if not long.any() or (not habit and company.foretells(n)):
             continue
-        steps = _steps(apart, flagged) if steps is None else steps
-        others = [own for m, own in enumerate(steps) if m != n and own.size]
-        jumps = np.abs(np.diff(apart[at, n]))
         for a, b in zip(first[long], stop[long], strict=True):
-            ends = [jumps[i] for i in (a - 1, b - 1) if 0 <= i < jumps.size]
-            least = AS_FAR * max(ends, default=np.inf)
-            as_far = sum(np.count_nonzero(own >= least) >= STEPS for own in others)
-            out[at[a:b], n] = as_far >= max(HABIT * len(others), 2)
+            out[at[a:b], n] = ways.stepped(n, ways.jump(n, values, at[a:b]))
     return out
 
 
@@ -198,16 +194,6 @@ def _step(column: Array, share: float) -> float:
     return float(np.quantile(np.abs(np.diff(heard)), share)) if heard.size > 1 else 0.0
 
 
-def _steps(apart: Array, flagged: Mask) -> list[Array]:
-    """Of each node the sizes of its steps from one reading that is not flagged to the next."""
-    out = []
-    for n in range(apart.shape[1]):
-        at = np.flatnonzero(~np.isnan(apart[:, n]))
-        sound = ~flagged[at, n]
-        out.append(np.abs(np.diff(apart[at, n]))[sound[1:] & sound[:-1]])
-    return out
-
-
 class _Ways:
     """How far nodes go from the rest of their record, beside what most of them do."""
 
@@ -216,11 +202,15 @@ class _Ways:
         self.common = np.nan_to_num(slot_medians(readings - self.level))
         self.apart = readings - self.level - self.common[:, None]
         self.heard = ~np.isnan(self.apart)
-        self._away: dict[int, Array] = {}
+        self.step = np.array([_often(np.abs(np.diff(x[~np.isnan(x)]))) for x in self.apart.T])
         self._farthest: dict[int, Array] = {}
 
-    def usual(self, node: int, values: Array, own: Array, *, elsewhen: bool = False) -> bool:
-        """Whether others go half as far as a node goes in some slots, for a quarter as long."""
+    def usual(self, node: int, values: Array, own: Array, *, own_past: bool = False) -> bool:
+        """Whether others go half as far as a node goes in some slots, for a quarter as long.
+
+        Not if it jumps there or back as they do not: levels that wander do not jump. With
+        `own_past`, also whether the node itself goes so far at three other times.
+        """
         if np.isnan(self.level[node]):
             return False
         first, stop = int(own[0]), int(own[-1]) + 1
@@ -229,45 +219,65 @@ class _Ways:
         apart = np.full(stop - first, np.nan)
         apart[own - first] = values[own, node] - self.level[node] - self.common[own]
         way = float(_means(apart, length).max(initial=0.0))
-        if self._again(node, values, (first, stop), length) >= AS_FAR * way:
+        if own_past and self._again(node, values, (first, stop), length) >= AS_FAR * way:
             return True
-        if elsewhen:
-            away = self._windows(length)
-            parts = away[: max(first - length + 1, 0)], away[stop:]
-            theirs = np.max([part.max(axis=0, initial=0.0) for part in parts], axis=0)
-        else:
-            theirs = self._ways(length)
-        others = np.delete(theirs, node) >= AS_FAR * way
-        return bool(np.count_nonzero(others) >= max(HABIT * others.size, 2))
+        jump = self.jump(node, values, own)
+        if jump >= AS_FAR * way and not self.stepped(node, jump):
+            return False
+        return _habit(self._ways(length), node, way)
+
+    def stepped(self, node: int, jump: float) -> bool:
+        """Whether others make steps half as large, twice at least."""
+        return jump > 0 and _habit(self.step, node, jump)
+
+    def jump(self, node: int, values: Array, own: Array) -> float:
+        """The larger of the steps by which a node comes to some slots and goes from there."""
+        apart = values[:, node] - self.common
+        heard = np.flatnonzero(~np.isnan(apart))
+        first, last = np.searchsorted(heard, own[[0, -1]])
+        ends = [(first - 1, first), (last, last + 1)]
+        return max(
+            (
+                float(abs(apart[heard[j]] - apart[heard[i]]))
+                for i, j in ends
+                if i >= 0 and j < heard.size
+            ),
+            default=0.0,
+        )
 
     def _again(self, node: int, values: Array, where: tuple[int, int], length: int) -> float:
         """How far a node itself goes for so long at three other times at least."""
         apart = values[:, node] - self.level[node] - self.common
         apart[where[0] : where[1]] = np.nan
-        size, out = _means(apart, length), []
+        size, apart_by = _means(apart, length), where[1] - where[0]
+        out: list[float] = []
         while len(out) < OCCASIONS and size.size and size.max() > 0:
             k = int(np.argmax(size))
             out.append(float(size[k]))
-            size[max(k - APART * length, 0) : k + APART * length + 1] = 0.0
+            size[max(k - apart_by, 0) : k + apart_by + 1] = 0.0
         return out[-1] if len(out) == OCCASIONS else 0.0
 
     def _ways(self, length: int) -> Array:
-        """How far each node goes for so long."""
+        """How far the mean of so many slots of each node is from that of its others."""
         if length not in self._farthest:
-            self._farthest[length] = self._windows(length).max(axis=0)
-            self._away.clear()
-        return self._farthest[length]
-
-    def _windows(self, length: int) -> Array:
-        """How far the mean of so many slots is from that of the others, by its first slot."""
-        if length not in self._away:
             count, total = _sums(self.heard, length), _sums(self.apart, length)
             rest = self.heard.sum(axis=0) - count
             others = np.nansum(self.apart, axis=0) - total
             away = np.abs(total / np.maximum(count, 1) - others / np.maximum(rest, 1))
             away[(count < length / 4) | (rest < count)] = 0.0
-            self._away[length] = away.astype(np.float32)
-        return self._away[length]
+            self._farthest[length] = away.max(axis=0)
+        return self._farthest[length]
+
+
+def _habit(sizes: Array, node: int, size: float) -> bool:
+    """Whether a quarter of the others, two at least, are half as large."""
+    others = np.delete(sizes, node) >= AS_FAR * size
+    return bool(np.count_nonzero(others) >= max(HABIT * others.size, 2))
+
+
+def _often(steps: Array) -> float:
+    """The size that a node's steps have twice at least."""
+    return float(np.sort(steps)[-STEPS]) if steps.size >= STEPS else 0.0
 
 
 def _means(apart: Array, length: int) -> Array:
@@ -324,7 +334,10 @@ def left_over(sound: Array, node: int) -> float:
 
 
 def _errors(sound: Array, node: int, rest: Array, part: Array) -> tuple[float, float]:
-    """Sum of what a node is off the line through the rest, and off its level there."""
+    """How far a node is off the line through the rest, and off its level there, in the middle.
+
+    Medians, and a limit on what is learnt from: some of it may be false, and nobody knows yet.
+    """
     centre = node_medians(sound[rest])
     deviation = sound - centre
     size = node_medians(np.abs(deviation[rest]))
@@ -334,10 +347,11 @@ def _errors(sound: Array, node: int, rest: Array, part: Array) -> tuple[float, f
     some = np.unique(np.linspace(0, len(centre) - 1, min(CROWD, len(centre))).astype(int))
     told = [slot_medians(scaled[:, who[who != node]]) for who in (some, likest)]
     known = np.column_stack([np.ones(len(sound)), *np.nan_to_num(told)])
-    own = deviation[:, node]
+    limit = CLIPPED * size[node] if size[node] > 0 else np.inf
+    own = np.clip(deviation[:, node], -limit, limit)
     squares = known[rest].T @ known[rest] + RIDGE * len(rest) * np.eye(3)
     line = known @ np.linalg.solve(squares, known[rest].T @ own[rest])
-    return float(np.abs(own - line)[part].sum()), float(np.abs(own)[part].sum())
+    return middle(np.abs(own - line)[part]), middle(np.abs(own)[part])
 
 
 def _likeness(scaled: Array, node: int) -> Array:

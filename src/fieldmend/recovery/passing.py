@@ -12,10 +12,12 @@ from dataclasses import replace
 
 import numpy as np
 
+from fieldmend.faults.stretches import stretches
 from fieldmend.grid import Array
 from fieldmend.recovery.solving import Solved
 
 _BEYOND = 0.25  # of a node's range, on either side of it
+_STEADY = 0.5  # of a departure, from one reading to the next
 _RANGE = 0.005, 0.995  # quantiles of a node's readings that are its range
 
 
@@ -56,6 +58,28 @@ def where_lost(solved: Solved, led: Solved, heard: Array) -> Solved:
     )
     assert estimate is not None
     return replace(solved, estimate=estimate, lower=lower, upper=upper)
+
+
+def steady(off: Array, doubted: Array) -> Array:
+    """Of stretches that depart from the field by `off`, slots × nodes, those that do so steadily.
+
+    Steps from one such reading to the next are half as large as the departure at the most: what
+    jumps about tells nothing of what was lost among it.
+
+    Examples
+    --------
+    >>> off = np.array([[0.0, 0.0], [4.0, 4.0], [4.5, -3.0], [4.0, 5.0]])
+    >>> steady(off, off != 0).any(axis=0)
+    array([ True, False])
+    """
+    out = np.zeros(doubted.shape, dtype=np.bool_)
+    for node in np.flatnonzero(doubted.any(axis=0)):
+        at = np.flatnonzero(~np.isnan(off[:, node]))
+        for a, b in zip(*stretches(doubted[at, node]), strict=True):
+            part = off[at[a:b], node]
+            step = np.median(np.abs(np.diff(part))) if part.size > 1 else np.inf
+            out[at[a:b], node] = step <= _STEADY * np.median(np.abs(part))
+    return out
 
 
 def usual_again(readings: Array, unseen: Array, passed: Array) -> Array:

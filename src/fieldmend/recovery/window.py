@@ -13,7 +13,7 @@ from fieldmend.grid import Array
 from fieldmend.quantities import Kind, Quantity, circle
 from fieldmend.recovery.decisions import Told, told
 from fieldmend.recovery.judging import flags, judgeable, outside, usual_distance
-from fieldmend.recovery.passing import led_through, usual_again, where_lost
+from fieldmend.recovery.passing import led_through, steady, usual_again, where_lost
 from fieldmend.recovery.quantity import on_its_scale, resting
 from fieldmend.recovery.remembered import expectation
 from fieldmend.recovery.solving import Around, Solved, Solver, suspicious, typical_error
@@ -172,8 +172,8 @@ def recover_window(piece: Piece, setting: Setting) -> WindowResult:
     event &= ~given.lasting
     suspect = ((single & ~event) | given.lasting) & judged
     near = circle.near(given.readings, solved.estimate, turn)
-    # Not what others excuse: nodes that fail together excuse each other.
-    passed = unseen & judged & ~suspect & ~single
+    # Nodes that fail together excuse each other; but what happens is steadier than faults are.
+    passed = unseen & judged & ~suspect & (~single | steady(near - solved.estimate, single))
     led = _led(solved, near, given, (unseen & judged, passed), setting.quantity)
     if setting.options.unjudged:
         flag = flags(seen, judged, suspect, given.failed)
@@ -204,14 +204,16 @@ def _led(
 ) -> Solved:
     """The field led through readings that it did not see, and what was lost among them.
 
-    `masks`: what it did not see, and what of that passes. The rest, events and suspects, keeps its
-    reading: what was lost among those that may be real goes with them, and the field stays beside.
+    `masks`: what it did not see, and what of that passes. Suspects keep their reading, too: what
+    was lost among those that may be real goes with them, and the field stays beside.
     """
-    unseen, passed = masks
-    bounds = quantity.low, quantity.high
-    passed = usual_again(given.readings, unseen, passed)
+    unseen, passes = masks
+    bounds, false = (quantity.low, quantity.high), given.found.gross
+    passed = usual_again(given.readings, unseen, passes)
+    far, doubted = passes & ~passed, unseen & ~passes
+    passed |= faults.as_others_do(given.readings, far, false | doubted, real=True)
     led = led_through(solved, near, passed, bounds=bounds)
-    kept = faults.as_others_do(given.readings, unseen & ~passed, given.found.gross)
+    kept = faults.as_others_do(given.readings, doubted, false)
     heard = ~np.isnan(given.readings)
     return where_lost(led, led_through(led, near, kept, bounds=bounds), heard)
 
