@@ -59,6 +59,14 @@ def test_over_a_fifth_of_the_lost_has_to_lie_in_such_gaps(singles, worth):
     assert levels.lasting(data_of(np.ones(used.shape), used)) is worth
 
 
+def test_silences_of_the_network_are_no_such_gaps():
+    used = np.ones((8, 100), dtype=bool)
+    used[:, 10:60] = False
+    assert not levels.lasting(data_of(np.ones(used.shape), used))
+    used[3, 60:80] = False
+    assert levels.lasting(data_of(np.ones(used.shape), used))
+
+
 def test_not_of_fewer_than_six_nodes():
     used = np.ones((5, 100), dtype=bool)
     used[2, 10:60] = False

@@ -33,7 +33,7 @@ from fieldmend.field.model import (
     with_loadings,
 )
 from fieldmend.field.nodes import FORGETFUL
-from fieldmend.field.outages import silent_slots
+from fieldmend.field.outages import silent_slots, usual_company
 
 _TOL, _MOST = 1e-3, 20  # of conjugate gradients
 _LONG, _SHARE = 16, 0.2  # slots of a gap that lasts; share of the lost that makes it worth its time
@@ -111,10 +111,11 @@ def _having(field: Field, factors: Array) -> Field:
 
 
 def lasting(data: Data) -> bool:
-    """True if gaps that last are a good part of what was lost."""
+    """True if gaps that last are a good part of what was lost, in company."""
     if len(data.used) < _NODES:
         return False
-    length = runs_of(data.lost)[1]
+    silent = silent_slots(data.used, usual_company(data.used))
+    length = runs_of(data.lost & ~silent)[1]
     return bool(length[length >= _LONG].sum() > _SHARE * length.sum())
 
 

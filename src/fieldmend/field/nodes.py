@@ -126,7 +126,7 @@ class _Filter:
         self.product[:] = 1.0
 
 
-def _grid(near: NodeModel | None, phi: tuple[float, ...]) -> list[tuple[float, float]]:
+def _grid(near: NodeModel | None, phi: tuple[float, ...] = PHI) -> list[tuple[float, float]]:
     points = np.ones((len(phi), len(RATIO)), dtype=np.bool_)
     if near is not None:
         points[:] = False
