@@ -119,6 +119,8 @@ def _built(plan: Plan) -> Cell:
         measured = truth + source.noise * rng.normal(size=truth.shape)
         seen = arrived(plan.loss, *truth.shape, source.slots_a_day, plan.draw)
         readings = np.where(seen, measured, np.nan)
+        if source.false is not None:  # delivered as they are, but nobody is asked for them
+            truth = np.where(source.false(truth), np.nan, truth)
     false, support = _corrupted(readings, plan.kind, plan.draw)
     cell = Cell(plan.name, false, truth, support, source.slots_a_day, plan.draw)
     return _known(cell, source) if source.rank else cell

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 
@@ -46,6 +46,7 @@ class Source:
     slots_a_day: int
     noise: float = 0.0
     rank: int = 0  # above 0: simulated, the field's own subspace goes to the oracle
+    false: Callable[[Array], BoolArray] | None = None  # readings known not to be true: delivered
 
     @property
     def days(self) -> float:
@@ -71,6 +72,7 @@ def sources() -> dict[str, Source]:
         out |= {f"Redwood {c}": Source(lambda c=c: redwood(c)[0], 288) for c in CONDITIONS}
         out |= {f"IntelLab {c}": Source(lambda c=c: intellab(c), 288) for c in INTELLAB}
         out |= {f"NDBC {v}": Source(lambda v=v: ndbc(v)[:SLOTS], 24) for v in NDBC}
+        out["NDBC water"] = replace(out["NDBC water"], false=ashore)
         out |= {
             f"faultbench {a}": Source(lambda a=a: faultbench(a)[0][:BRIEF], 288) for a in FAULTBENCH
         }
@@ -85,6 +87,17 @@ def sources() -> dict[str, Source]:
 
 
 CONDITIONS = ("temperature", "humidity")
+# Buoy 41001, the first column, was taken out of the sea on 9 May: its last wave is of 16:00, and
+# what it calls water swings by ten degrees a day from then on.
+ASHORE = 0, 8 * 24 + 17
+
+
+def ashore(truth: Array) -> BoolArray:
+    """Readings of water that are none."""
+    out = np.zeros(truth.shape, dtype=bool)
+    node, first = ASHORE
+    out[first:, node] = True
+    return out
 
 
 @cache

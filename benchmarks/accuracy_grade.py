@@ -52,7 +52,7 @@ def _nse(estimate: Array, truth: Array, where: BoolArray) -> float:
 def _detection(cell: Cell, flags: BoolArray | None) -> dict[str, float]:
     if flags is None:
         return {}
-    seen = np.isfinite(cell.readings)
+    seen = np.isfinite(cell.readings) & (np.isfinite(cell.truth) | cell.support)
     told, false = flags[seen], cell.support[seen]
     out = {"flagged": float(told.mean())}
     if false.any():

@@ -42,8 +42,13 @@ SOURCES = (
     "nine motes",
     "four motes",
 )
-# It takes minutes on ten nodes, hours on fifty.
-SLOW = {"statsmodels_dynamic": ("faultbench temperature", "nine motes", "four motes")}
+# Seconds on ten nodes, minutes on thirty, hours on fifty.
+SLOW = {
+    "statsmodels_dynamic": (
+        "faultbench temperature", "nine motes", "four motes", "simulated temperature",
+        "simulated low_rank", "Redwood temperature",
+    )
+}  # fmt: skip
 SLOW_LIMIT = 600.0
 
 
@@ -103,7 +108,13 @@ PEERS = (
         False,
         grid=({"epochs": 50}, {"epochs": 100, "stride": 24}),
     ),
-    Peer("statsmodels DynamicFactorMQ", "statsmodels_dynamic", "statsmodels", False, grid=()),
+    Peer(
+        "statsmodels DynamicFactorMQ",
+        "statsmodels_dynamic",
+        "statsmodels",
+        False,
+        grid=grid(factors=2),
+    ),
     Peer(
         "qolmat RpcaNoisy",
         "qolmat_noisy",

@@ -171,10 +171,12 @@ def _peers(cells: Answers, rows: Sequence[Row]) -> list[dict[str, str]]:
     for row in rows:
         shown = _number(row["rmse"]) or _reason(row["note"])
         tables.setdefault(row["cell"], {}).setdefault(row["peer"], []).append(shown)
+    every = dict.fromkeys(row["peer"] for row in rows)
     return [
         {"cell": cell}
         | {m: _shown("rmse")(cells.get(cell, {}).get(m, {})) for m in ("line", "ls", "auto")}
-        | {peer: _pair(*shown) for peer, shown in peers.items()}
+        # Slow ones are asked in few cells.
+        | {peer: _pair(*peers[peer]) if peer in peers else "" for peer in every}
         for cell, peers in tables.items()
     ]
 

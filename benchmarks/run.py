@@ -12,7 +12,7 @@ quantities  directions, rain, meters, dust and humidity as what they are, and as
 newdays  a model fitted once, on days that it has not seen, beside line and imputers
 newfaults  faults as old as the file: found alone, and with a model of earlier days
 ablations  what each piece of the automatic recovery is worth
-levels   levels fitted before increments: what one more member would be worth in long gaps
+levels   levels fitted before steps: what it is worth in long gaps, and its time
 jury     true readings flagged and replaced, faults found, errors and intervals: fourteen new kinds
 honesty  is the printed error true: real error over printed error, by record and pattern of loss
 plan     what a plan says of its error, and what later days say; its share beside all that is tried;

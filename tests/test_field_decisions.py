@@ -24,7 +24,7 @@ from fieldmend.field.holdout import Calibration
 from fieldmend.field.honest import Honest, Said
 from fieldmend.field.lean import Lean
 from fieldmend.field.likeness import _beside_all, _joined
-from fieldmend.field.model import Data, start_field
+from fieldmend.field.model import Data, most_factors, start_field
 from fieldmend.field.power import Power
 from fieldmend.field.regions import Region, coordinates, cut, said
 
@@ -86,8 +86,8 @@ def test_windows_share_a_hundred_slots_with_the_next():
 ])  # fmt: skip
 def test_factors_have_three_nodes_and_three_slots_each(nodes, slots, most):
     data = data_of(np.ones((nodes, slots)))
-    assert fitting._allowed(12, data) == most
-    assert fitting._allowed(2, data) == min(2, most)
+    assert most_factors(12, data) == most
+    assert most_factors(2, data) == min(2, most)
 
 
 def test_a_large_record_is_hidden_twice_and_outages_four_times():

@@ -18,13 +18,14 @@ BEYOND = np.nextafter(EDGE, 1.0)
 
 @pytest.fixture(scope="module")
 def packed():
-    """A model with a second look and a routine (of the model's own numbers), as a file holds it."""
+    """A model with a second look, a routine and levels (its own numbers), as a file holds it."""
     net = fm.simulate.network(240, 6, field="temperature", sampling=0.8, seed=3)
     model = fm.decompose(net.readings, method="auto", period=24, faults=False).model
     words, arrays = pack_parts(model.conditions)
     words[0] |= {"routine": [24], "routine_believed": 0.5}
     for name in ("level", "loadings", "phi", "own_phi", "own_innovation", "own_noise"):
-        arrays[f"0_routine_{name}"] = arrays[f"0_{name}"]
+        arrays[f"0_routine_{name}"] = arrays[f"0_levels_{name}"] = arrays[f"0_{name}"]
+    arrays["0_levels_lean"] = np.full(5, 0.5)
     arrays["0_routine_course"] = np.zeros((6, 24))
     assert "0_second_like" in arrays
     header = {"nodes": list("abcdef"), "slot": 60, "version": "1", "conditions": words}
@@ -90,6 +91,10 @@ LAW = (*RULE, "laws", 1)
         (("array", "0_own_phi"), EDGE, BEYOND),
         (("array", "0_own_phi"), 0.0, -1e-300),
         (("array", "0_routine_own_phi"), EDGE, BEYOND),
+        (("array", "0_levels_own_phi"), EDGE, BEYOND),
+        (("array", "0_levels_own_noise"), 1e-300, 0.0),
+        (("array", "0_levels_lean"), 1.0, 1.0 + 1e-9),
+        (("array", "0_levels_lean"), 0.0, -1e-300),
         (("array", "0_second_phi"), EDGE, BEYOND),
         (("array", "0_own_noise"), 1e-300, 0.0),
         (("array", "0_own_innovation"), 1e-300, 0.0),
@@ -146,10 +151,12 @@ def test_what_older_files_do_not_say_is_left_out(packed):
     for rule in header["conditions"][0]["screen"]["rules"]:
         del rule["more"]
     wider = {key: arrays.pop(key) for key in list(arrays) if "_wider_" in key}
+    del arrays["0_levels_lean"]
     assert wider
     one = unpack_model(header, arrays)["conditions"]["value"]
     assert one.company == 0.0
     assert one.routine is None
+    assert one.levels is None
     assert one.screen.first.more == (0.0, 0.0)
     at = np.array([-3.0, 0.0, 4.0])
     np.testing.assert_array_equal(one.honest.calibration.wider.at(at), np.ones(3))

@@ -290,17 +290,17 @@ def sklearn_knn(readings: Array, *, nodes: bool = False, **options: Any) -> Answ
 def statsmodels_dynamic(readings: Array, *, factors: int = 1, **options: Any) -> Answer:
     """Run statsmodels DynamicFactorMQ: common factors, every node's own part an AR(1).
 
-    By expectation maximisation, its own defaults; lost readings are what the smoother says. Its own
-    start asks for complete data: it is taken from lines.
+    By expectation maximisation, its own defaults; lost readings are what the smoother says. A
+    frame, not an array: of that it takes means that are NaN where one reading is, and then
+    everything for lost.
     """
+    import pandas as pd
     from statsmodels.tsa.statespace.dynamic_factor_mq import DynamicFactorMQ
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of rounds that were not enough
-        filled = _filled(readings, "line")
-        start = DynamicFactorMQ(filled, factors=factors, idiosyncratic_ar1=True).start_params
-        model = DynamicFactorMQ(readings, factors=factors, idiosyncratic_ar1=True)
-        found = model.fit(start, disp=False, **options)
+        model = DynamicFactorMQ(pd.DataFrame(readings), factors=factors, idiosyncratic_ar1=True)
+        found = model.fit(disp=False, **options)
         smoothed = found.smoother_results.smoothed_forecasts.T
     level, spread = np.nanmean(readings, axis=0), np.nanstd(readings, axis=0, ddof=1)
     return np.where(np.isnan(readings), level + spread * smoothed, readings), None

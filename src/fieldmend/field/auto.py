@@ -123,6 +123,7 @@ def learn(
         joint=None if together is None else fitted.joint,
         together=together,
         routine=None if fitted.routine is None else fitted.routine.kept(),
+        levels=None if fitted.levels is None else fitted.levels.kept(),
         company=usual_company(fitted.clean.used),
     )
     return Learnt(model, known, _reported(fitted, view, level), fitted)
@@ -174,8 +175,11 @@ def _refined(record: Record, fitted: Fit, tell: Tell) -> tuple[Field, list[Known
     field = fitted.field
     if len(plan) == 1 and slots == len(record.X):
         false = record.data(plan[0].slots).used & ~fitted.clean.used
-        routine = None if fitted.routine is None else fitted.routine.field.factors
-        return field, [Known(np.packbits(false), field.factors, settled=True, routine=routine)]
+        routine, levels = (
+            None if part is None else part.field.factors for part in (fitted.routine, fitted.levels)
+        )
+        bits = np.packbits(false)
+        return field, [Known(bits, field.factors, settled=True, routine=routine, levels=levels)]
     if not worth_refining(slots, len(record.X)):
         return field, None
     known, sums = [], None
@@ -238,6 +242,9 @@ def _choice(fitted: Fit, honest: Honest, course: Course | None) -> str:
     words.append(f"own wandering {100 * share:.0f} % of a node's variance")
     if fitted.start == "slots":
         words.append("started slot by slot: hidden readings came out better")
+    if fitted.levels is not None:
+        weight = 100 * float(fitted.levels.lean.weight.max())
+        words.append(f"how levels go together counts up to {weight:.0f} %")
     if fitted.second is not None:
         shares = 100 * honest.to_second.weight
         words.append(

@@ -18,6 +18,7 @@ from fieldmend.core.prox import Array, Mask
 from fieldmend.field.holdout import Calibration, distances, remoteness
 from fieldmend.field.honest import Bounds, Honest, Said, Together
 from fieldmend.field.joint import Companions
+from fieldmend.field.levels import Levels
 from fieldmend.field.model import Data, Field, estimate, follow
 from fieldmend.field.outages import silent_slots
 from fieldmend.field.record import Record, View
@@ -93,6 +94,7 @@ class Known:
     factors: Array
     settled: bool
     routine: Array | None = None  # factors beside the usual course
+    levels: Array | None = None  # factors of levels first
 
 
 @dataclass(frozen=True)
@@ -116,6 +118,7 @@ class FittedField:
     joint: Second | None = None  # with other conditions: in the fitted record only
     together: Together | None = None
     routine: Routine | None = None  # by the usual course, for slots without company
+    levels: Levels | None = None  # levels first, for gaps that last
     company: float = 0.0  # nodes heard in a usual slot; 0: nothing is known of it
 
     @property
@@ -165,18 +168,18 @@ class FittedField:
         honest = self.honest if own else self.later
         record = Record.of(X, observed, self.view, first, companions)
         out = _Output(record)
-        for window, now, clean, routine in self._followed(record, known):
-            out.add(window, now, clean, *self.estimated(now, clean, honest, routine))
+        for window, now, clean, found in self._followed(record, known):
+            out.add(window, now, clean, *self.estimated(now, clean, honest, found))
             tell(self.rank)
         return out.finished(self)
 
     def _followed(
         self, record: Record, known: list[Known] | None
-    ) -> Iterator[tuple[Window, Field, Data, Array | None]]:
-        """Each window with its factors and without its false readings."""
+    ) -> Iterator[tuple[Window, Field, Data, Known | None]]:
+        """Each window with its factors, without its false readings, and what is known of it."""
         for k, window in enumerate(windows(*record.X.shape)):
             data, own = record.data(window.slots), None if known is None else known[k]
-            yield window, *self.window(data, own), None if own is None else own.routine
+            yield window, *self.window(data, own), own
 
     def window(self, data: Data, known: Known | None = None) -> tuple[Field, Data]:
         """The factors of one stretch of slots, and its readings without the false ones."""
@@ -192,13 +195,13 @@ class FittedField:
         return now, clean
 
     def estimated(
-        self, now: Field, clean: Data, honest: Honest, beside: Array | None = None
+        self, now: Field, clean: Data, honest: Honest, known: Known | None = None
     ) -> Bounds:
-        """The estimates of one stretch, nodes × slots, scaled, and half their intervals.
-
-        `beside` are factors beside the usual course, where they are known.
-        """
+        """The estimates of one stretch, nodes × slots, scaled, and half their intervals."""
         model, variance = estimate(now, clean)
+        if self.levels is not None:
+            levels = self.levels if known is None else self.levels.with_factors(known.levels)
+            model = levels.mixed(model, clean, self.company)
         remote = remoteness(*distances(clean.used, clean.slots))
         line = lines(clean.readings, clean.used)
         second = np.full(model.shape, np.nan)
@@ -207,7 +210,7 @@ class FittedField:
         silent = silent_slots(clean.used, self.company) & ~clean.used
         routine = None
         if self.routine is not None and honest.apart is not None and silent.any():
-            routine = self.routine.estimate(clean, beside)
+            routine = self.routine.estimate(clean, None if known is None else known.routine)
         said = Said(model, now.common(), line, second, remote, silent, routine)
         mean, sd = honest.mix(said), np.sqrt(variance)
         half = sd * honest.factor(remote, silent, mean)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import zip_longest
 
 import numpy as np
 
@@ -12,6 +13,8 @@ from fieldmend.core.prox import Array, Mask
 from fieldmend.field.cycles import Course, long_enough, relearnt
 from fieldmend.field.flags import NEVER, first_channels, learn, second_channels
 from fieldmend.field.holdout import draw_hidden, draw_runs
+from fieldmend.field.honest import Bounds
+from fieldmend.field.levels import Hidden, Levels
 from fieldmend.field.mixture import worth_trying
 from fieldmend.field.model import (
     Data,
@@ -20,6 +23,7 @@ from fieldmend.field.model import (
     follow,
     grow,
     improve,
+    most_factors,
     start_field,
     update_factors,
 )
@@ -50,6 +54,7 @@ class Fit:
     second: Second | None
     joint: Second | None  # with other conditions, where they are asked
     routine: Routine | None  # by the usual course, where the network falls silent
+    levels: Levels | None  # where gaps last
     trials: list[Trial]
     screen: Screen
     start: str
@@ -91,7 +96,11 @@ def fit(
     field = improve(field, clean, rng, rounds=1)
     field = update_factors(field, clean, rng, tol=_TOL, most=_MOST)
     tell(field.rank)
+    held = _holdout(field, clean, rng, tell, course)
+    levels, said = Levels.learnt(clean, [one.seen() for one in held], seed)
     mean = estimate(field, clean)[0]
+    if levels is not None:
+        mean = levels.mixed(mean, clean, usual_company(clean.used))
     periods = tuple(long_enough(lengths, clean.slots))
     second = second_look(mean, clean, periods=periods)
     joint = None
@@ -100,8 +109,11 @@ def fit(
     usual = None
     if course is None:
         usual = Routine.learnt(field, clean, periods, np.random.default_rng([seed, 13]))
-    trials = _trials(field, clean, rng, tell, looks=(second, joint), routine=usual, course=course)
-    return Fit(field, clean, second, joint, usual, trials, screen, start, course)
+    trials = [
+        _tried(one, looks=(second, joint), routine=usual, levels=levels, levelled=levelled)
+        for one, levelled in zip_longest(held, said)
+    ]
+    return Fit(field, clean, second, joint, usual, levels, trials, screen, start, course)
 
 
 def quick_field(data: Data, seed: int) -> Field:
@@ -126,7 +138,7 @@ def _screened(
     clean = data.using(data.used & ~false)
     field = start_field(clean)
     for rank in _RANKS[:-1]:
-        field = improve(grow(field, clean, _allowed(rank, data)), clean, rng, rounds=2)
+        field = improve(grow(field, clean, most_factors(rank, data)), clean, rng, rounds=2)
         tell(field.rank)
     channels = second_channels(data, field.common())
     second = learn(channels, data.used, data.slots)[1]
@@ -137,57 +149,76 @@ def _screened(
     return false, field, JumpScreen(first, second), False
 
 
-def _allowed(rank: int, data: Data) -> int:
-    nodes, slots = map(int, data.readings.shape)
-    return max(0, min(rank, nodes // 3 if nodes >= 6 else nodes - 1, slots // 3))
-
-
 def _grown(field: Field, rest: Data, rng: np.random.Generator) -> Field:
     return update_factors(_rounds(field, rest, rng), rest, rng, tol=_TOL, most=_MOST)
 
 
 def _rounds(field: Field, rest: Data, rng: np.random.Generator) -> Field:
-    return improve(grow(field, rest, _allowed(_RANKS[-1], rest)), rest, rng, rounds=4)
+    return improve(grow(field, rest, most_factors(_RANKS[-1], rest)), rest, rng, rounds=4)
 
 
-def _trials(
-    field: Field,
-    clean: Data,
-    rng: np.random.Generator,
-    tell: Tell,
-    *,
-    looks: tuple[Second | None, Second | None],
-    routine: Routine | None,
-    course: Course | None,
-) -> list[Trial]:
-    """Hold-outs with the nodes' parts as they stay: errors and standard deviations fit together."""
-    out = []
-    for _ in range(_holdouts(clean)):
-        hidden = draw_hidden(clean.used, clean.lost, _SHARE, rng)
-        out.append(_trial(field, clean, hidden, rng, looks=looks, routine=routine, course=course))
-        tell(field.rank)
-    return out
+@dataclass(frozen=True)
+class _Held:
+    """One hold-out: readings, those left, the field fitted to these, what it says."""
+
+    clean: Data
+    rest: Data
+    moved: Array  # off the readings more than was before
+    field: Field
+    said: Bounds
+
+    @property
+    def hidden(self) -> Mask:
+        """What was hidden."""
+        return self.clean.used & ~self.rest.used
+
+    def seen(self) -> Hidden:
+        """As levels first looks at it."""
+        company = usual_company(self.clean.used)
+        return Hidden(self.rest, self.hidden, self.clean.readings, self.said[0], company)
 
 
-def _trial(
-    field: Field,
-    clean: Data,
-    hidden: Mask,
-    rng: np.random.Generator,
-    *,
-    looks: tuple[Second | None, Second | None],
-    routine: Routine | None,
-    course: Course | None,
-) -> Trial:
-    """One hold-out. What was taken off the readings before has seen the hidden ones: not here."""
+def _held(
+    field: Field, clean: Data, hidden: Mask, rng: np.random.Generator, course: Course | None
+) -> _Held:
+    """What was taken off the readings before has seen the hidden ones: it is learnt anew."""
     rest = clean.using(clean.used & ~hidden)
     moved: Array = np.zeros(hidden.shape)
     if course is not None:
         moved = relearnt(course, rest) - clean.usual
         clean, rest = clean.less(moved), rest.less(moved)
     field = refitted(field, clean, rest, rng)
-    usual = None if routine is None else routine.again(clean, rest)
-    return judged(field, rest, clean, hidden, looks=looks, routine=usual).more(moved[hidden])
+    return _Held(clean, rest, moved, field, estimate(field, rest))
+
+
+def _tried(
+    one: _Held,
+    *,
+    looks: tuple[Second | None, Second | None],
+    routine: Routine | None,
+    levels: Levels | None,
+    levelled: Array | None,
+) -> Trial:
+    """What became of the hidden readings; `levelled` is what levels first said of them."""
+    mean, variance = one.said
+    if levels is not None:
+        mean = levels.mixed(mean, one.rest, usual_company(one.clean.used), levelled)
+    usual = None if routine is None else routine.again(one.clean, one.rest)
+    said, hidden = (mean, variance), one.hidden
+    out = judged(one.field, one.rest, one.clean, hidden, said=said, looks=looks, routine=usual)
+    return out.more(one.moved[hidden])
+
+
+def _holdout(
+    field: Field, clean: Data, rng: np.random.Generator, tell: Tell, course: Course | None
+) -> list[_Held]:
+    """Hold-outs with the nodes' parts as they stay: errors and standard deviations fit together."""
+    out = []
+    for _ in range(_holdouts(clean)):
+        hidden = draw_hidden(clean.used, clean.lost, _SHARE, rng)
+        out.append(_held(field, clean, hidden, rng, course))
+        tell(field.rank)
+    return out
 
 
 def _holdouts(clean: Data) -> int:
@@ -207,12 +238,11 @@ def silences(fitted: Fit, seed: int) -> Trial:
     rng, clean = np.random.default_rng([seed, 11]), fitted.clean
     hidden = clean.used & draw_runs(clean.used.shape, _SHARE, rng)
     hidden[(clean.used & ~hidden).sum(axis=1) < 2] = False
-    return _trial(
-        fitted.field,
-        clean,
-        hidden,
-        rng,
+    one = _held(fitted.field, clean, hidden, rng, fitted.course)
+    return _tried(
+        one,
         looks=(fitted.second, fitted.joint),
         routine=fitted.routine,
-        course=fitted.course,
+        levels=fitted.levels,
+        levelled=None,
     )

@@ -20,7 +20,7 @@ from fieldmend.field.chains import Chains, NodeModel
 from fieldmend.field.factors import FactorSystem, stationary_gram
 from fieldmend.field.joint import OtherConditions
 from fieldmend.field.jumps import Index
-from fieldmend.field.nodes import fit_nodes
+from fieldmend.field.nodes import PHI, fit_nodes
 
 _LEVEL = 1e-2  # prior precision of m_n: readings are centred already
 _STEADY = 0.9995  # largest φ
@@ -106,12 +106,13 @@ class Field:
         return out
 
 
-def start_field(data: Data) -> Field:
+def start_field(data: Data, phi: tuple[float, ...] = PHI) -> Field:
     """Levels only; every node's readings are its own wandering."""
     n, t = data.readings.shape
     count = data.used.sum(axis=1)
     level = data.readings.sum(axis=1) / np.maximum(count, 1)
-    nodes = fit_nodes((data.readings - level[:, None]) * data.used, data.used, data.links)
+    rest = (data.readings - level[:, None]) * data.used
+    nodes = fit_nodes(rest, data.used, data.links, phi=phi)
     nothing = np.zeros((0, t))
     empty = np.zeros(0)
     doubt = np.zeros((n, 1, 1))
@@ -139,6 +140,12 @@ def grow(field: Field, data: Data, rank: int) -> Field:
         deviation=np.vstack([field.deviation, np.zeros_like(new)]),
         blur=np.pad(field.blur, (0, len(new))),
     )
+
+
+def most_factors(rank: int, data: Data) -> int:
+    """So many factors, or as many as nodes and slots can tell apart."""
+    nodes, slots = map(int, data.readings.shape)
+    return max(0, min(rank, nodes // 3 if nodes >= 6 else nodes - 1, slots // 3))
 
 
 def _leading(own: Array, count: int) -> Array:
@@ -173,6 +180,10 @@ class LoadingSums:
 
     def __add__(self, other: LoadingSums) -> LoadingSums:
         return LoadingSums(self.square + other.square, self.target + other.target)
+
+    def believed(self, share: Array) -> LoadingSums:
+        """The same as from so many of each node's readings."""
+        return LoadingSums(self.square * share[:, None, None], self.target * share[:, None])
 
 
 class OwnParts:
@@ -302,11 +313,12 @@ def update_dynamics(field: Field, data: Data) -> Field:
     )
 
 
-def update_nodes(field: Field, data: Data) -> Field:
+def update_nodes(field: Field, data: Data, phi: tuple[float, ...] = PHI) -> Field:
     """Each node's own dynamics and noise from what the (uncertain) common field leaves."""
     b = field.factors + field.deviation
     rest = (data.readings - field.level[:, None] - field.loadings @ b) * data.used
-    return replace(field, nodes=fit_nodes(rest, data.used, data.links, near=field.nodes))
+    nodes = fit_nodes(rest, data.used, data.links, near=field.nodes, phi=phi)
+    return replace(field, nodes=nodes)
 
 
 def improve(
@@ -317,17 +329,19 @@ def improve(
     rounds: int,
     nodes: bool = True,
     own: OwnParts | None = None,
+    phi: tuple[float, ...] = PHI,
 ) -> Field:
     """Rounds of loadings, factors and dynamics; then the nodes' own parts.
 
-    `own` are those of the field and the readings, if they are at hand.
+    `own` are those of the field and the readings, if they are at hand; `phi` is how long they may
+    last.
     """
     own = own or OwnParts(field, data)
     for _ in range(rounds):
         field = with_loadings(field, loading_sums(field, data, own))
         field = update_factors(field, data, rng, own=own)
         field = update_dynamics(field, data)
-    return update_nodes(field, data) if nodes else field
+    return update_nodes(field, data, phi) if nodes else field
 
 
 def estimate(field: Field, data: Data) -> tuple[Array, Array]:
@@ -337,11 +351,17 @@ def estimate(field: Field, data: Data) -> tuple[Array, Array]:
     uncertainty of loadings and factors counts as much as the own part is uncertain.
     """
     chains = Chains(field.nodes, data.used, data.links)
-    common = field.common()
-    mean = common + chains.smooth((data.readings - common) * data.used)
-    own = chains.variance()
+    mean, own = smoothed(field, data, chains), chains.variance()
     loose = own / field.nodes.spread[:, None]
     return mean, own + loose * _common_variance(field) + field.nodes.noise[:, None]
+
+
+def smoothed(field: Field, data: Data, chains: Chains | None = None) -> Array:
+    """M + A·B + r at every entry; `chains` of the field and the readings, if they are at hand."""
+    chains = chains or Chains(field.nodes, data.used, data.links)
+    common = field.common()
+    out: Array = common + chains.smooth((data.readings - common) * data.used)
+    return out
 
 
 def _common_variance(field: Field) -> Array:

@@ -8,6 +8,7 @@ from fieldmend.core.prox import Array, Mask
 from fieldmend.field.chains import NodeModel
 
 PHI = (0.0, 0.5, 0.8, 0.93, 0.98, 0.995, 0.9995)
+FORGETFUL = PHI[:3]  # wandering that is forgotten within a few slots
 RATIO = (0.003, 0.03, 0.2, 1.0, 6.0, 60.0)  # noise variance over innovation variance
 _ROUNDS = 12  # of the empirical-Bayes prior over the grid: it settles in fewer
 _POOLED = 4.0  # readings' worth of the network's size of innovation in each node's own
@@ -18,25 +19,30 @@ _FOLD = 64  # innovation variances multiplied before a logarithm is taken: far f
 
 
 def fit_nodes(
-    rest: Array, observed: Mask, links: Mask, *, near: NodeModel | None = None
+    rest: Array,
+    observed: Mask,
+    links: Mask,
+    *,
+    near: NodeModel | None = None,
+    phi: tuple[float, ...] = PHI,
 ) -> NodeModel:
     """Fit r + e to the rest of the readings, nodes × slots, zero where unobserved.
 
     For every φ and ratio s2/q the likelihood is maximised over the size q. The prior over the grid
     is learnt from all nodes, so that a node with few readings behaves like the others. Of the grid
-    only points next to one that some node had (`near`) are tried, if given.
+    only points next to one that some node had (`near`) are tried, if given, and only some `phi`.
     """
     count = observed.sum(axis=1)
-    grid = _grid(near)
+    grid = _grid(near, phi)
     size, log_det = innovations(rest, observed, links, np.array(grid))
     loglik = -0.5 * log_det
     usual = np.median(size[:, count > 0] / count[count > 0], axis=1, keepdims=True)
     size = (size + _POOLED * usual) / (count + _POOLED) + _LEAST
     loglik -= 0.5 * (count + _POOLED) * np.log(size)
     best = _best(loglik)
-    phi, ratio = np.array(grid)[best].T
+    chosen, ratio = np.array(grid)[best].T
     innovation = size[best, np.arange(len(rest))]
-    return NodeModel(phi, innovation, ratio * innovation)
+    return NodeModel(chosen, innovation, ratio * innovation)
 
 
 def innovations(rest: Array, observed: Mask, links: Mask, grid: Array) -> tuple[Array, Array]:
@@ -120,16 +126,16 @@ class _Filter:
         self.product[:] = 1.0
 
 
-def _grid(near: NodeModel | None) -> list[tuple[float, float]]:
-    points = np.ones((len(PHI), len(RATIO)), dtype=np.bool_)
+def _grid(near: NodeModel | None, phi: tuple[float, ...] = PHI) -> list[tuple[float, float]]:
+    points = np.ones((len(phi), len(RATIO)), dtype=np.bool_)
     if near is not None:
         points[:] = False
-        i = np.searchsorted(PHI, near.phi - 1e-9)
+        i = np.searchsorted(phi, near.phi - 1e-9)
         j = np.searchsorted(np.log(RATIO), np.log(near.noise / near.innovation) - 1e-6)
         for di in (-1, 0, 1):
             for dj in (-1, 0, 1):
-                points[np.clip(i + di, 0, len(PHI) - 1), np.clip(j + dj, 0, len(RATIO) - 1)] = True
-    return [(PHI[a], RATIO[b]) for a, b in np.argwhere(points).tolist()]
+                points[np.clip(i + di, 0, len(phi) - 1), np.clip(j + dj, 0, len(RATIO) - 1)] = True
+    return [(phi[a], RATIO[b]) for a, b in np.argwhere(points).tolist()]
 
 
 def _best(loglik: Array) -> Array:

@@ -25,6 +25,7 @@ from fieldmend.field.holdout import Calibration
 from fieldmend.field.honest import Honest
 from fieldmend.field.jumps import JumpLaw
 from fieldmend.field.lean import CLASSES, Lean
+from fieldmend.field.levels import Levels
 from fieldmend.field.model import Field
 from fieldmend.field.power import PLAIN, Power
 from fieldmend.field.record import View
@@ -111,9 +112,13 @@ def pack(part: FittedField) -> tuple[dict[str, Any], dict[str, Array]]:
         arrays |= _pack_second(part.second)
         words["second_periods"] = list(part.second.periods)
     if part.routine is not None:
-        arrays |= _pack_routine(part.routine)
+        arrays |= _pack_beside("routine", part.routine.field)
+        arrays["routine_course"] = part.routine.course.values
         words["routine"] = list(part.routine.lengths)
         words["routine_believed"] = part.routine.believed
+    if part.levels is not None:
+        arrays |= _pack_beside("levels", part.levels.field)
+        arrays["levels_lean"] = part.levels.lean.weight
     if part.unheard:
         words["unheard"] = list(part.unheard)
     if view.course is not None:
@@ -149,16 +154,15 @@ def _pack_honest(name: str, honest: Honest) -> dict[str, Array]:
     return arrays if honest.apart is None else arrays | _pack_honest(f"{name}_apart", honest.apart)
 
 
-def _pack_routine(routine: Routine) -> dict[str, Array]:
-    field = routine.field
+def _pack_beside(name: str, field: Field) -> dict[str, Array]:
+    """A field beside the model's own: intervals are the latter's."""
     return {
-        "routine_course": routine.course.values,
-        "routine_level": field.level,
-        "routine_loadings": field.loadings,
-        "routine_phi": field.phi,
-        "routine_own_phi": field.nodes.phi,
-        "routine_own_innovation": field.nodes.innovation,
-        "routine_own_noise": field.nodes.noise,
+        f"{name}_level": field.level,
+        f"{name}_loadings": field.loadings,
+        f"{name}_phi": field.phi,
+        f"{name}_own_phi": field.nodes.phi,
+        f"{name}_own_innovation": field.nodes.innovation,
+        f"{name}_own_noise": field.nodes.noise,
     }
 
 
@@ -212,6 +216,7 @@ def unpack(words: Any, arrays: dict[str, Array], nodes: int) -> FittedField:
         live=_live(got) if "gate" in got.words else None,
         unheard=_unheard(got),
         routine=_routine(got) if "routine" in got.words else None,
+        levels=_levels(got) if "levels_lean" in got.arrays else None,
         company=got.number("company", lambda x: x >= 0) if "company" in got.words else 0.0,
     )
 
@@ -308,30 +313,38 @@ def _routine(got: Given) -> Routine:
     lengths = _periods(got, "routine")
     if not lengths:
         raise ValueError("routine has no periods")
-    n, loadings = got.nodes, got.array("routine_loadings", None)
+    field = _beside(got, "routine")
+    course = Course(got.array("routine_course", (got.nodes, max(lengths))), "")
+    believed = got.number("routine_believed", lambda x: 0 <= x <= 1)
+    return Routine(course, field, lengths, believed)
+
+
+def _levels(got: Given) -> Levels:
+    return Levels(_beside(got, "levels"), Lean(got.within("levels_lean", (CLASSES,), 1.0)))
+
+
+def _beside(got: Given, name: str) -> Field:
+    n, loadings = got.nodes, got.array(f"{name}_loadings", None)
     rank = loadings.shape[-1] if loadings.ndim == 2 else -1
     if loadings.shape != (n, rank):
-        raise ValueError("routine_loadings are of the wrong shape")
+        raise ValueError(f"{name}_loadings are of the wrong shape")
     factors, nothing = np.zeros((rank, 0)), np.zeros(rank)
-    field = Field(
-        level=got.array("routine_level", (n,)),
+    return Field(
+        level=got.array(f"{name}_level", (n,)),
         loadings=loadings,
         mean_loading=nothing,
         relevance=nothing + 1.0,
         doubt=np.zeros((n, rank + 1, rank + 1)),  # intervals are the model's own
-        phi=got.within("routine_phi", (rank,), _STEADIEST),
+        phi=got.within(f"{name}_phi", (rank,), _STEADIEST),
         nodes=NodeModel(
-            got.within("routine_own_phi", (n,), _STEADIEST),
-            got.positive("routine_own_innovation", (n,)),
-            got.positive("routine_own_noise", (n,)),
+            got.within(f"{name}_own_phi", (n,), _STEADIEST),
+            got.positive(f"{name}_own_innovation", (n,)),
+            got.positive(f"{name}_own_noise", (n,)),
         ),
         factors=factors,
         deviation=factors,
         blur=np.zeros((rank, rank)),
     )
-    course = Course(got.array("routine_course", (n, max(lengths))), "")
-    believed = got.number("routine_believed", lambda x: 0 <= x <= 1)
-    return Routine(course, field, lengths, believed)
 
 
 def _second(got: Given) -> Second:

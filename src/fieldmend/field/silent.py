@@ -7,6 +7,7 @@ anything that a node of this network is, and follows its readings when there are
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 
@@ -17,6 +18,7 @@ from fieldmend.core.prox import Array, Mask
 from fieldmend.field.chains import NodeModel
 from fieldmend.field.fitted import FittedField
 from fieldmend.field.flags import Rule
+from fieldmend.field.model import Field
 from fieldmend.field.record import View
 from fieldmend.field.screens import JumpScreen, Screen
 from fieldmend.field.second import Second
@@ -27,24 +29,30 @@ def with_silent(part: FittedField, heard: Mask) -> FittedField:
     silent = np.flatnonzero(~heard)
     if not len(silent):
         return part
-    field, longer = part.field, partial(_longer, more=len(silent))
-    own = field.nodes
+    longer = partial(_longer, more=len(silent))
+    levels = part.levels
     return replace(
         part,
         view=_view(part.view, heard, longer(part.view.scaling.center)),
-        field=replace(
-            field,
-            level=longer(field.level),
-            loadings=longer(field.loadings),
-            doubt=longer(field.doubt),
-            nodes=NodeModel(longer(own.phi), longer(own.innovation), longer(own.noise)),
-        ),
+        field=_field(part.field, longer),
         screen=_screen(part.screen, len(silent)),
         second=None if part.second is None else _second(part.second, len(silent)),
         unheard=tuple(silent.tolist()),
         joint=None,  # for the fitted record only, which it has left
         together=None,
         routine=None,
+        levels=levels and replace(levels, field=_field(levels.field, longer)),
+    )
+
+
+def _field(field: Field, longer: Callable[[Array], Array]) -> Field:
+    own = field.nodes
+    return replace(
+        field,
+        level=longer(field.level),
+        loadings=longer(field.loadings),
+        doubt=longer(field.doubt),
+        nodes=NodeModel(longer(own.phi), longer(own.innovation), longer(own.noise)),
     )
 
 

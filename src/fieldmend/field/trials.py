@@ -105,12 +105,14 @@ def judged(
     *,
     looks: tuple[Second | None, Second | None] = (None, None),
     routine: Array | None = None,
+    said: tuple[Array, Array] | None = None,
 ) -> Trial:
     """What the field, fitted to the rest, says of the hidden readings; and the second look.
 
-    `routine` is what the usual course says, nodes × slots.
+    `routine` is what the usual course says, nodes × slots; `said` the field's estimates and their
+    variances, where there are others than its own.
     """
-    mean, variance = estimate(field, rest)
+    mean, variance = said or estimate(field, rest)
     second, joint = looks
     looked = later = together = np.full(int(hidden.sum()), np.nan)
     if second is not None:
