@@ -310,9 +310,9 @@ class _Company:
     def _is_close(self) -> bool:
         if self._close is None:
             heard = np.flatnonzero((~np.isnan(self.sound)).sum(axis=0) >= FEWEST)
-            some = heard[np.unique(np.linspace(0, heard.size - 1, ASKED_OF).astype(int))]
-            told = [left_over(self.sound, int(n)) for n in some]
-            self._close = bool(np.median(told) <= UNTOLD)
+            some = np.unique(np.linspace(0, max(heard.size - 1, 0), ASKED_OF).astype(int))
+            told = [left_over(self.sound, int(n)) for n in heard[some[: heard.size]]]
+            self._close = bool(np.median(told) <= UNTOLD) if told else True
         return self._close
 
 
