@@ -233,7 +233,12 @@ def test_there_and_back(rows):
 def test_no_text_makes_the_reader_fail_but_by_refusing(tmp_path_factory, lines):
     path = tmp_path_factory.mktemp("any") / "x.csv"
     path.write_text("node,time,t\na,2024-01-01,1\n" + "\n".join(lines), encoding="utf-8")
-    o = fm.read(path).origin
+    try:
+        o = fm.read(path).origin
+    except fm.InputError as refusal:
+        if "rows have fewer cells than the header" not in str(refusal):
+            raise
+        return
     assert o.read == o.used + o.duplicates + o.set_aside
     assert o.used >= 1
 

@@ -103,13 +103,15 @@ def test_few_nodes_and_short_records_are_not_judged():
     assert outstanding(more, CONTEXT)
 
 
-@pytest.mark.parametrize(("stop", "home"), [(80, False), (160, False), (161, True), (240, True)])
-def test_a_stretch_too_short_to_be_home_is_none_though_it_lies_nearer_to_the_others(
+@pytest.mark.parametrize("stop", [80, 160, 240])
+@pytest.mark.parametrize("home", [True, False])
+def test_a_beginning_is_home_however_short_unless_it_lies_farther_from_the_others(
     stop, home, monkeypatch
 ):
     values = np.tile([0.0, -0.5, 0.5, 0.0, 0.1], (480, 1))
-    values[stop:, 0] = 5.0
-    one = shifts.Shift(0, slice(0, stop), 5.0, -5.0, 0.1)
+    before, after = (0.0, 5.0) if home else (5.0, 0.0)
+    values[:stop, 0], values[stop:, 0] = before, after
+    one = shifts.Shift(0, slice(0, stop), after, before - after, 0.1)
     monkeypatch.setattr(levels, "outstanding", lambda *_: [one])
     field = SimpleNamespace(residual=values)
     false = levels.shifted(values, field, np.zeros(values.shape, dtype=bool), CONTEXT)

@@ -81,10 +81,10 @@ def swap(data, rng):
 BREAKS = [flip, flip, flip, zero, zero, swap, drop, cut]
 
 
-def made(seed):
-    """A file name and its bytes; the same for the same seed."""
+def made(seed, kinds=None):
+    """A file name and its bytes; the same for the same seed, of all kinds or the first so many."""
     rng = random.Random(seed)
-    name, data = rng.choice(good())
+    name, data = rng.choice(good()[:kinds])
     for _ in range(rng.choice((1, 1, 2, 3, 8))):
         data = rng.choice(BREAKS)(data, rng)
     return name, data

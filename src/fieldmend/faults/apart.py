@@ -57,11 +57,16 @@ def standing_apart(values: Array, unit: str) -> list[Apart]:
     >>> found.node, round(found.off), found.unit, round(found.converted)
     (3, 42, '°F', 13)
     """
+    with np.errstate(over="ignore", invalid="ignore"):  # a node may send 1e308
+        return _standing_apart(values, unit)
+
+
+def _standing_apart(values: Array, unit: str) -> list[Apart]:
     heard = ~np.isnan(values).all(axis=1)
     distance = values[heard] - slot_medians(values[heard])[:, None]
     off, level = node_medians(distance), node_medians(values)
     restless = node_medians(np.abs(values - level))
-    known = ~np.isnan(off)
+    known = np.isfinite(off)
     out = []
     for n in map(int, np.flatnonzero(known)):
         others = known & (np.arange(known.size) != n)

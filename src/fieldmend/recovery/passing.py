@@ -77,8 +77,9 @@ def steady(off: Array, doubted: Array) -> Array:
         at = np.flatnonzero(~np.isnan(off[:, node]))
         for a, b in zip(*stretches(doubted[at, node]), strict=True):
             part = off[at[a:b], node]
-            step = np.median(np.abs(np.diff(part))) if part.size > 1 else np.inf
-            out[at[a:b], node] = step <= _STEADY * np.median(np.abs(part))
+            with np.errstate(over="ignore"):  # a node may send 1e308
+                step = np.median(np.abs(np.diff(part))) if part.size > 1 else np.inf
+                out[at[a:b], node] = step <= _STEADY * np.median(np.abs(part))
     return out
 
 
