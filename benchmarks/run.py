@@ -11,6 +11,7 @@ command  the whole command on a real file, import and --help, beside qolmat and 
 quantities  directions, rain, meters, dust and humidity as what they are, and as if linear
 newdays  a model fitted once, on days that it has not seen, beside line and imputers
 newfaults  faults as old as the file: found alone, and with a model of earlier days
+since    who leaves its level for good: flagged from then on, or for the time before?
 ablations  what each piece of the automatic recovery is worth
 levels   levels fitted before steps: what it is worth in long gaps, and its time
 jury     true readings flagged and replaced, faults found, errors and intervals: fourteen new kinds
@@ -40,6 +41,7 @@ SCRIPTS = {
     "quantities": [[HERE / "quantities.py"]],
     "newdays": [[HERE / "newdays.py"]],
     "newfaults": [[HERE / "newfaults.py"]],
+    "since": [[HERE / "since.py"]],
     "ablations": [[HERE / "ablations.py"]],
     "levels": [[HERE / "levels.py"]],
     "jury": [[HERE / "jury.py"]],
