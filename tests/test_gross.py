@@ -114,3 +114,15 @@ def test_ranges_are_those_of_every_window(width):
     series = np.random.default_rng(width).normal(size=40)
     windows = np.lib.stride_tricks.sliding_window_view(series, width)
     np.testing.assert_array_equal(gross._ranges(series, width), np.ptp(windows, axis=1))
+
+
+def test_who_repeats_its_value_while_nothing_happens_is_not_stuck():
+    """Turbines in a calm: each draws a little power, and one meter shows the same all night."""
+    rng = np.random.default_rng(4)
+    wind = np.abs(np.cumsum(rng.normal(0, 1, 1200)))[:, None]
+    power = 40 * wind * rng.uniform(0.8, 1.2, 5) + rng.normal(0, 20, (1200, 5))
+    power[500:520] = -1 + 0.2 * rng.normal(size=(20, 5))
+    power[502:518, 2] = -0.06
+    assert not gross.stuck(power).any()
+    power[502:518, [0, 1, 3, 4]] = 40 * wind[502:518] + rng.normal(0, 20, (16, 4))
+    assert np.flatnonzero(gross.stuck(power)[:, 2]).tolist() == list(range(502, 518))

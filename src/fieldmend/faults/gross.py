@@ -17,6 +17,8 @@ from fieldmend.quantities import Quantity
 
 # A node that repeats one value while what is implied moves by so many spreads, or is so far away.
 MOVED, AWAY = 4.0, 3.0
+# Of what others usually move: less is nothing. Others asked, and stretches that tell what is usual.
+BECALMED, WITNESSES, STRETCHES = 0.05, 12, 50
 # One value for good is beyond all others if it is so much of their range away from it; so few of
 # them on either side are no part of that range.
 RAIL, SELDOM = 0.1, 0.005
@@ -93,7 +95,8 @@ def stuck(values: Array, idle: Mask | None = None) -> Mask:
                 out[a:b] = True
         return out
 
-    return per_node(values, None, test)
+    found = per_node(values, None, test)
+    return found & ~_becalmed(values, found)
 
 
 def noisy(values: Array, context: Context) -> Mask:
@@ -198,6 +201,34 @@ def _ranges(series: Array, width: int) -> Array:
         high, low = np.maximum(high[:-step], high[step:]), np.minimum(low[:-step], low[step:])
         reach += step
     return np.asarray(high - low)
+
+
+def _becalmed(values: Array, runs: Mask) -> Mask:
+    """Runs during which the others hardly move either, by what they usually do: nothing happens.
+
+    A plant at rest, a calm: who repeats its value then is not broken, or not so that it matters.
+    """
+    out = np.zeros(runs.shape, dtype=np.bool_)
+    for n in map(int, np.flatnonzero(runs.any(axis=0))):
+        for a, b in zip(*stretches(runs[:, n]), strict=True):
+            others = [m for m in range(values.shape[1]) if m != n and not runs[a:b, m].all()]
+            some = others[:: max(1, len(others) // WITNESSES)][:WITNESSES]
+            shares = [_share_moved(values[:, m], a, b) for m in some]
+            told = [share for share in shares if share >= 0]
+            out[a:b, n] = len(told) > 0 and bool(np.median(told) < BECALMED)
+    return out & runs
+
+
+def _share_moved(series: Array, a: int, b: int) -> float:
+    """How far a node moves from slot a to b, by what it moves in as many slots; or −1."""
+    starts = np.linspace(0, len(series) - (b - a), STRETCHES).astype(int)
+    parts = [series[k : k + b - a] for k in [a, *starts.tolist()]]
+    parts = [part[~np.isnan(part)] for part in parts]
+    here, *usual = (float(np.ptp(p)) if 2 * p.size > b - a else np.nan for p in parts)
+    known = [one for one in usual if not np.isnan(one)]
+    if np.isnan(here) or 2 * len(known) < STRETCHES or not np.median(known) > 0:
+        return -1.0
+    return here / float(np.median(known))
 
 
 def _at_rest(values: Array, runs: Mask) -> Mask:
