@@ -124,5 +124,10 @@ def test_who_repeats_its_value_while_nothing_happens_is_not_stuck():
     power[500:520] = -1 + 0.2 * rng.normal(size=(20, 5))
     power[502:518, 2] = -0.06
     assert not gross.stuck(power).any()
+    jumped = power.copy()
+    jumped[502:518, 2] = 300.0
+    jumped[[505, 509], 2] = np.nan
+    heard = sorted({*range(502, 518)} - {505, 509})
+    assert np.flatnonzero(gross.stuck(jumped)[:, 2]).tolist() == heard
     power[502:518, [0, 1, 3, 4]] = 40 * wind[502:518] + rng.normal(0, 20, (16, 4))
     assert np.flatnonzero(gross.stuck(power)[:, 2]).tolist() == list(range(502, 518))

@@ -23,8 +23,6 @@ NODES, READINGS = 3, 4
 CHANCE = 0.01
 # Share of the other days, or weeks, at whose same hours a node rests too: then it is its habit.
 HABIT = 1 / 3
-# A step that is usual: as many of the node's steps are smaller.
-USUAL_STEP = 0.95
 # Other days, or weeks, that can tell; and slots of a day that has hours.
 DAYS, HOURS = 2, 4
 
@@ -169,18 +167,13 @@ def _resting(values: Array, run: Runs, context: Context) -> bool:
 def _arrived(values: Array, run: Runs) -> bool:
     """Whether the node stands at the end of its range, and came and left by steps usual for it.
 
-    A zero that somebody wrote into a breeze was not come to. Of who steps through half of its
-    readings at once, steps tell nothing.
+    A zero that somebody wrote into a breeze was not come to.
     """
     column = values[:, int(run.node)]
     level, end = column[int(run.first)], int(run.after)
     if np.nanmin(column) < level < np.nanmax(column):
         return False
-    heard = column[~np.isnan(column)]
-    steps = np.abs(np.diff(heard))
-    usual = np.quantile(steps[steps > 0], USUAL_STEP) if steps.any() else np.inf
-    if usual > np.subtract(*np.quantile(heard, (0.75, 0.25))):
-        return False
+    usual = history.usual_step(column[~np.isnan(column)])
     edges = [column[int(run.before)], *column[end : end + 1]]
     return all(abs(edge - level) <= usual for edge in edges)
 

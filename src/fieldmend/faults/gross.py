@@ -207,10 +207,18 @@ def _becalmed(values: Array, runs: Mask) -> Mask:
     """Runs during which the others hardly move either, by what they usually do: nothing happens.
 
     A plant at rest, a calm: who repeats its value then is not broken, or not so that it matters.
+    Who jumps to that value, or back from it, does not rest.
     """
     out = np.zeros(runs.shape, dtype=np.bool_)
     for n in map(int, np.flatnonzero(runs.any(axis=0))):
-        for a, b in zip(*stretches(runs[:, n]), strict=True):
+        at = np.flatnonzero(~np.isnan(values[:, n]))
+        own = values[at, n]
+        usual = history.usual_step(own)
+        for i, j in zip(*stretches(runs[at, n]), strict=True):
+            around = np.concatenate([own[max(i - 1, 0) : i], own[j : j + 1]])
+            if (np.abs(around - own[i]) > usual).any():
+                continue
+            a, b = int(at[i]), int(at[j - 1]) + 1
             others = [m for m in range(values.shape[1]) if m != n and not runs[a:b, m].all()]
             some = others[:: max(1, len(others) // WITNESSES)][:WITNESSES]
             shares = [_share_moved(values[:, m], a, b) for m in some]
