@@ -50,7 +50,7 @@ def break_some(rng: Rng, network: Network, kinds: tuple[str, ...]) -> Faulty:
     found: dict[int, str] = {}
     for kind in kinds:
         mine = [order.pop() for _ in range(2 if kind == "swapped" else 1)]
-        _break(rng, kind, mine, readings, false)
+        break_one(rng, kind, mine, readings, false)
         found |= dict.fromkeys(mine, kind)
     other = readings != network.readings
     return Faulty(readings, false & other, other & ~false, found)
@@ -63,7 +63,7 @@ def chosen(rng: Rng, nodes: int) -> tuple[str, ...]:
     return tuple(kinds[:count])
 
 
-def _break(rng: Rng, kind: str, nodes: list[int], X: Array, false: Array) -> None:
+def break_one(rng: Rng, kind: str, nodes: list[int], X: Array, false: Array) -> None:
     slots, n = len(X), nodes[0]
     own = X[:, n]
     size = max(float(own.std()), 1e-9)
@@ -71,8 +71,9 @@ def _break(rng: Rng, kind: str, nodes: list[int], X: Array, false: Array) -> Non
     start = int(rng.integers(slots // 10, slots - length))
     part, side = slice(start, start + length), rng.choice([-1.0, 1.0])
     if kind == "spikes":
-        at = rng.choice(slots, 20, replace=False)
-        own[at] += size * rng.uniform(8, 15, 20) * rng.choice([-1.0, 1.0], 20)
+        some = min(20, slots // 15)
+        at = rng.choice(slots, some, replace=False)
+        own[at] += size * rng.uniform(8, 15, some) * rng.choice([-1.0, 1.0], some)
         false[at, n] = True
         return
     if kind == "stuck":
