@@ -160,6 +160,23 @@ def test_a_calm_is_ragged():
     assert not frozen(X, HOURLY).any()
 
 
+def test_wind_that_dies_down_at_all_masts_at_once_is_a_calm():
+    """They come to 0 in one slot, and leave it in one; a breeze does not end in zeros so."""
+    rng = np.random.default_rng(3)
+    common = np.cumsum(rng.normal(0, 0.4, 24 * DAYS))
+    common += 6 - np.minimum(common.min(), 0)
+    wind = np.round(common[:, None] + rng.normal(0, 0.1, (24 * DAYS, NODES)), 2)
+    calm = wind.copy()
+    down = np.linspace(1, 0, 12)[:, None]
+    calm[200:212] *= down
+    calm[212:224] = 0.0
+    calm[224:236] *= down[::-1]
+    calm[211] = calm[224] = 0.6
+    assert not frozen(calm, HOURLY).any()
+    wind[212:224] = 0.0
+    assert spans(frozen(wind, HOURLY)) == {(212, 224): set(range(NODES))}
+
+
 def test_chance_counts_how_many_runs_there_are():
     def crowd(others):
         X = np.arange(4000.0)[:, None] + np.zeros(60)

@@ -252,7 +252,7 @@ REFUSED = [
     ({"error": 0.2, "designs": ["subset"]}, "no design 'subset'"),
     ({"error": 0.2, "kinds": {"t": "circular"}}, "a direction has no mean error"),
     ({"error": 0.2, "kinds": {"t": "accumulator"}}, "send it as seldom as you need"),
-    ({"error": 0.2, "kinds": {"t": "intermittent"}}, "zero most of the time"),
+    ({"error": 0.2, "kinds": {"t": "intermittent"}}, "at rest most of the time"),
 ]
 
 

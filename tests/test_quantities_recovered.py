@@ -181,6 +181,20 @@ def test_rain_is_never_negative_never_stuck_never_a_spike():
     assert error[0] < error[1]
 
 
+@pytest.mark.parametrize("seed", [1, 2])
+def test_fog_at_one_airport_is_no_spike(seed):
+    """Visibility of ten miles but for some hours, most of them at one airport alone."""
+    rng = np.random.default_rng(seed)
+    X = np.full((1500, 3), 10.0)
+    for n in range(3):
+        for a in rng.integers(0, 1490, 40):
+            X[a : a + rng.integers(1, 6), n] = rng.integers(1, 10)
+    grid = fm.Grid.of(X, condition="visibility", slot_seconds=3600)
+    found = fm.recover(grid, holdout=False)["visibility"]
+    assert not (found.flag == 3).any()
+    assert found.estimate.max() <= 10.0
+
+
 def test_a_gauge_that_repeats_an_amount_is_stuck_unless_others_tell_it_often():
     rain = np.round(field("intermittent", seed=6), 1)
     dry = rain.copy()

@@ -2,6 +2,7 @@
 
 A gateway or a database that repeats the last value, or writes 0, does so for many nodes. They begin
 and end in one slot each, which what really rests does not: nights come again, calms are ragged.
+Who comes to the end of its range by its usual steps, and leaves it so, has arrived: wind dies down.
 """
 
 from __future__ import annotations
@@ -22,6 +23,8 @@ NODES, READINGS = 3, 4
 CHANCE = 0.01
 # Share of the other days, or weeks, at whose same hours a node rests too: then it is its habit.
 HABIT = 1 / 3
+# A step that is usual: as many of the node's steps are smaller.
+USUAL_STEP = 0.95
 # Other days, or weeks, that can tell; and slots of a day that has hours.
 DAYS, HOURS = 2, 4
 
@@ -58,7 +61,8 @@ def frozen(values: Array, context: Context) -> Mask:
     for crowd in _crowds(long):
         crowd = crowd[~taken[crowd]]
         if not _by_chance(long.of(crowd), every, len(values)):
-            odd = sum(not _resting(values, long.of(i), context) for i in crowd)
+            runs = [long.of(i) for i in crowd]
+            odd = sum(not (_arrived(values, r) or _resting(values, r, context)) for r in runs)
             # Who is often at rest is not now, if most of those who do the same are not.
             taken[crowd] |= odd >= NODES and 2 * odd > crowd.size
     for i in np.flatnonzero(taken):
@@ -160,6 +164,25 @@ def _resting(values: Array, run: Runs, context: Context) -> bool:
         if len(rests) >= DAYS:
             shares.append(sum(rests) / len(rests))
     return not shares or max(shares) >= HABIT
+
+
+def _arrived(values: Array, run: Runs) -> bool:
+    """Whether the node stands at the end of its range, and came and left by steps usual for it.
+
+    A zero that somebody wrote into a breeze was not come to. Of who steps through half of its
+    readings at once, steps tell nothing.
+    """
+    column = values[:, int(run.node)]
+    level, end = column[int(run.first)], int(run.after)
+    if np.nanmin(column) < level < np.nanmax(column):
+        return False
+    heard = column[~np.isnan(column)]
+    steps = np.abs(np.diff(heard))
+    usual = np.quantile(steps[steps > 0], USUAL_STEP) if steps.any() else np.inf
+    if usual > np.subtract(*np.quantile(heard, (0.75, 0.25))):
+        return False
+    edges = [column[int(run.before)], *column[end : end + 1]]
+    return all(abs(edge - level) <= usual for edge in edges)
 
 
 def _heard(part: Array) -> bool:

@@ -17,8 +17,8 @@ NOT_PLANNED = {
     Kind.CIRCULAR: "a direction has no mean error along a line",
     Kind.ACCUMULATOR: "a meter loses nothing between two readings: send it as seldom as you need "
     "to know it",
-    Kind.INTERMITTENT: "it is zero most of the time, and a mean error says nothing of the rest: "
-    "let nodes send when it is not zero",
+    Kind.INTERMITTENT: "it is at rest most of the time, and a mean error says nothing of the rest: "
+    "let nodes send when it is not",
     Kind.PASSED: "it is no measurement",
 }
 """Kinds that are refused, and why."""

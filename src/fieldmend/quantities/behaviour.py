@@ -39,6 +39,8 @@ class Behaviour:
         beyond: a few that failed do not move them.
     zero, negative
         Share that is exactly 0, and below.
+    topped
+        Share that is exactly the 99 % quantile: as far as an instrument sees.
     tail
         How much farther the 99 % quantile lies from the median than the 1 % one.
     rising
@@ -65,6 +67,7 @@ class Behaviour:
     upper: float = np.nan
     zero: float = 0.0
     negative: float = 0.0
+    topped: float = 0.0
     tail: float = 1.0
     rising: float = 0.0
     resets: int = 0
@@ -105,6 +108,7 @@ def behaviour(X: Array) -> Behaviour:
         **_of_most(some, q01, q99),
         zero=float((values == 0).mean()),
         negative=float((values < 0).mean()),
+        topped=float((values == q99).mean()),
         tail=float(min((q99 - middle) / left, 1e6)),
         rising=rising,
         resets=resets,

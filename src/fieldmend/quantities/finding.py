@@ -14,7 +14,7 @@ from fieldmend.quantities.names import MEASURES, Measure
 from fieldmend.quantities.quantity import Quantity
 from fieldmend.text import counted, percent, shown
 
-MOSTLY_ZERO = 0.5  # share of readings that makes a quantity intermittent
+MOSTLY = 0.5  # share of readings at one end of its range that makes a quantity intermittent
 OFTEN_ZERO = 0.25  # and that one has to have whose name says so: a month's rain is hardly ever 0
 SKEWED = 3.0  # times as far to the 99 % quantile as to the 1 % one
 NEGATIVE = 0.01  # share of negative readings that "never below zero" bears: an analyser's noise
@@ -186,6 +186,9 @@ def _found(what: str, parts: list[str], seen: Behaviour) -> Quantity:
     if kind is Kind.INTERMITTENT and seen.count >= ENOUGH and seen.zero < OFTEN_ZERO:
         reason = f"the name says {what}, but only {percent(seen.zero)} of its readings are 0"
         return Quantity(Kind.POSITIVE, reason=reason, low=0.0)
+    if kind is Kind.POSITIVE and _topped(seen):
+        reason = f"the name says {what}, and {_at_the_top(seen)}"
+        return Quantity(Kind.INTERMITTENT, reason=reason, low=0.0, high=seen.q99)
     support = _supported(kind, seen)
     doubtful = names.weak(parts) and not support and kind is not Kind.LINEAR
     return Quantity(kind, reason=f"the name says {_a(what)}{support}", guessed=doubtful)
@@ -204,7 +207,7 @@ def _supported(kind: Kind, seen: Behaviour) -> str:
         return f", and readings go round from {seen.circle:g} to 0"
     if kind is Kind.CIRCULAR and seen.circle:
         return f", and its readings fill {seen.low:g} to {seen.high:g}"
-    if kind is Kind.INTERMITTENT and seen.zero >= MOSTLY_ZERO:
+    if kind is Kind.INTERMITTENT and seen.zero >= MOSTLY:
         return f", and {percent(seen.zero)} of its readings are 0"
     if kind is Kind.BOUNDED and seen.q01 >= 0 and 50 < seen.q99 <= 105:
         return f", and its readings lie within {seen.q01:.3g} to {seen.q99:.3g}"
@@ -256,6 +259,15 @@ def _rises(seen: Behaviour) -> bool:
     return seen.rising >= RISING
 
 
+def _topped(seen: Behaviour) -> bool:
+    """Whether it is at its highest most of the time, and now and then far below."""
+    return seen.low >= 0 < seen.q99 and seen.topped >= MOSTLY and seen.distinct > FEW
+
+
+def _at_the_top(seen: Behaviour) -> str:
+    return f"{percent(seen.topped)} of its readings are {seen.q99:g}, its highest"
+
+
 def _by_behaviour(seen: Behaviour, before: str) -> Quantity:
     """A guess, and said to be one, unless nothing about the readings is special."""
     if seen.count < ENOUGH:
@@ -272,8 +284,10 @@ def _by_behaviour(seen: Behaviour, before: str) -> Quantity:
         return guess(Kind.ACCUMULATOR, f"readings only rise{_resets(seen)}", low=0.0)
     if seen.wraps:
         return guess(Kind.CIRCULAR, f"readings go round from {seen.circle:g} to 0")
-    if seen.low >= 0 and seen.zero >= MOSTLY_ZERO and seen.distinct > FEW:
+    if seen.low >= 0 and seen.zero >= MOSTLY and seen.distinct > FEW:
         return guess(Kind.INTERMITTENT, f"{percent(seen.zero)} of the readings are 0", low=0.0)
+    if _topped(seen):
+        return guess(Kind.INTERMITTENT, _at_the_top(seen), low=0.0, high=seen.q99)
     skewed = seen.tail >= SKEWED and seen.q99 > 0 and seen.middle > 0
     if seen.low >= 0 and skewed and seen.q01 < 0.5 * seen.middle:
         why = f"never below 0, and the upper tail is {_times(seen)} the lower"
@@ -399,7 +413,10 @@ def _possible(
 
 
 def _noise_below(seen: Behaviour, usual: float) -> float:
-    """How far below zero noise takes an instrument that measures nothing."""
+    """How far below zero noise takes an instrument that measures nothing.
+
+    What one reading in a hundred falls below is no limit of noise that few of them show.
+    """
     if not seen.count:
         return 0.0
-    return -max(0.1 * abs(seen.q90), -2.0 * min(usual, 0.0))
+    return -max(0.1 * abs(seen.q90), -6.0 * min(usual, 0.0))

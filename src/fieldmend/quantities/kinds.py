@@ -52,8 +52,9 @@ TESTS: Mapping[Kind, Tests] = MappingProxyType(
         Kind.CIRCULAR: Tests(spikes=False, noisy=False, drift=False),
         # A meter stands still when nothing happens. Its spikes are readings off its rising course.
         Kind.ACCUMULATOR: Tests(stuck=False, noisy=False, drift=False),
-        # A shower over one gauge is what rain does. Zeros are not a stuck gauge, nor is what others
-        # often tell, a drop or a full hour of sun; any other amount, over and over, is.
+        # A shower over one gauge is what rain does, and fog at one airport. Zeros are not a stuck
+        # gauge, nor is what others often tell, a drop, a full hour of sun, as far as it sees; any
+        # other amount, over and over, is.
         Kind.INTERMITTENT: Tests(spikes=False, noisy=False, drift=False),
         Kind.PASSED: Tests(spikes=False, stuck=False, noisy=False, drift=False),
     }
@@ -67,7 +68,7 @@ WORDS: Mapping[Kind, str] = MappingProxyType(
         Kind.ACCUMULATOR: "a meter that only rises, until it is set back",
         Kind.POSITIVE: "not below zero, many small values and few large ones",
         Kind.BOUNDED: "between two bounds that it often touches",
-        Kind.INTERMITTENT: "zero most of the time",
+        Kind.INTERMITTENT: "at one end of its range most of the time: zero, or as far as it sees",
         Kind.PASSED: "no measurement: passed through, never recovered",
     }
 )

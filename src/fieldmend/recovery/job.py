@@ -28,6 +28,7 @@ from fieldmend.recovery.onchange import check_on_change
 from fieldmend.recovery.options import More, bytes_of, check_slot, divided, with_units
 from fieldmend.recovery.quantity import taken_as
 from fieldmend.recovery.recovery import Recovery
+from fieldmend.recovery.selective import warned
 from fieldmend.recovery.storage import Storage
 from fieldmend.recovery.windows import fitting
 from fieldmend.recovery.xarrays import takes_xarray
@@ -213,7 +214,7 @@ def recover(  # noqa: PLR0913 - the options of the main job, keyword-only
         crew.close()
     say("recovered", 1.0)
     said = (*storage.notes, *taken_as(quantities))
-    return Recovery(grid, done, options, _backend(source), said)
+    return Recovery(grid, warned(grid, done), options, _backend(source), said)
 
 
 def _grid(source: Any, slots: tuple[Any, str], seed: int, reading: dict[str, Any]) -> Grid:

@@ -49,6 +49,9 @@ MARKS = re.compile(
 )
 DAY_AND_CLOCK = re.compile(r"(19|20)\d{6} ([01]\d|2[0-3])[0-5]\d([0-5]\d)?")  # 20240131 1200
 
+# What a zone may be that DuckDB reads as fast as a Z, behind a stamp whose digits are underscores.
+AHEAD = r"____-__-__[T ]__:__(:__(\.___(___)?)?)?([+-]__(:?__)?| UTC| GMT)"
+
 KINDS = {"ordinal": ORDINAL, "sas": SAS, "ctime": CTIME, "marks": MARKS,
          "compact and time": DAY_AND_CLOCK, "basic": BASIC, "compact": COMPACT,
          "compact hours": HOURS, "epoch": EPOCH,
@@ -170,11 +173,13 @@ def shape_of(cells: Sequence[str]) -> str:
     --------
     >>> shape_of(["2024-01-31T12:00:00Z", "2024-01-31T12:10:00Z"])
     '____-__-__T__:__:__Z'
+    >>> shape_of(["2024-01-31 12:00:00+01:00"])
+    '____-__-__ __:__:__+__:__'
     """
     shapes = Counter(re.sub(r"[0-9]", "_", re.sub(r"\.\d+$", ".%", cell)) for cell in cells)
     best = shapes.most_common(1)[0][0] if shapes else ""
     pattern = r"____[-/]__[-/]__[T ]__:__(:__((\.___(___)?)?Z)?|:__\.%)?Z?"
-    return best if re.fullmatch(pattern, best) else ""
+    return best if re.fullmatch(f"{pattern}|{AHEAD}", best) else ""
 
 
 def _iso_sql(cell: str, shape: str, meanings: Mapping[str, str]) -> tuple[str, str]:
@@ -196,8 +201,14 @@ def _iso_sql(cell: str, shape: str, meanings: Mapping[str, str]) -> tuple[str, s
     stamp = f"CASE WHEN {zoned} THEN {ZONED} ELSE {NAIVE} END"
     if not shape:
         return micros, stamp
-    code = ZONED if shape.endswith("Z") else NAIVE
     usual = f"{cell} LIKE '{shape}'"
+    if re.fullmatch(AHEAD, shape):
+        ahead = f"coalesce(epoch_us(TRY_CAST({cell} AS TIMESTAMPTZ)), {micros})"
+        return (
+            f"CASE WHEN {usual} THEN {ahead} ELSE {micros} END",
+            f"CASE WHEN {usual} THEN {ZONED} ELSE {stamp} END",
+        )
+    code = ZONED if shape.endswith("Z") else NAIVE
     if code == NAIVE:  # "…:5Z" has the shape of "…:05", and ".%" may hold a zone
         usual += f" AND NOT {zoned if '%' in shape else f'suffix({cell}, {chr(39)}Z{chr(39)})'}"
     return (

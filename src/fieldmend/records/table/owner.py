@@ -9,7 +9,7 @@ known by its name; of a large file a share of its times, each with all of its ro
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from fieldmend.errors import InputError
 from fieldmend.records.sources.stage import Stage, materialise, scan
@@ -47,6 +47,7 @@ TURNS = 0.4  # share of rows that follow one of another id
 STEADY = 0.7  # share of steps within a fifth of their id's median
 LEVELS = 0.7  # how far readings differ within an id, of what they differ from the last row
 FILLED = 0.5  # share of rows that have an id
+SEEN = "owner_seen"  # the table of the rows that decide
 MOST = 0.8  # share of rows that one id may have
 
 
@@ -96,7 +97,7 @@ def find(
         return None
     time, in_parts = time_columns(names, stage.sample, wanted.time, stage.name)
     roles = Roles(time, parts=in_parts)
-    seen = _Seen.of(stage, roles, names, con, _reading(stage, names, time), count)
+    seen = _Seen.of(stage, roles, names, con, columns, _reading(stage, names, time), count)
     if seen is None or seen.rows < 2:
         return None
     if seen.repeats >= REPEATS:
@@ -112,7 +113,7 @@ def likely(
 ) -> str:
     """The column that would make most duplicates vanish, for a message; empty if none would."""
     columns = _candidates(stage, Wanted(), names, but=roles)
-    seen = _Seen.of(stage, roles, names, con) if columns else None
+    seen = _Seen.of(stage, roles, names, con, columns) if columns else None
     if seen is None:
         return ""
     best = min(seen.measured(columns), key=lambda c: (c.repeats, not c.hinted), default=None)
@@ -123,8 +124,8 @@ def stands_alone(
     stage: Stage, roles: Roles, name: str, names: Sequence[str], con: "duckdb.DuckDBPyConnection"
 ) -> bool:
     """Whether a column tells rows of one time apart without the one that was taken for the node."""
-    seen = _Seen.of(stage, replace(roles, node=None), names, con)
     column = Column(list(names).index(name), name, hinted=False, text=False)
+    seen = _Seen.of(stage, replace(roles, node=None), names, con, [column])
     found = seen.measured([column]) if seen is not None else []
     return bool(found) and found[0].repeats <= LEFT
 
@@ -134,10 +135,10 @@ def levels(
 ) -> str:
     """The column of depths or heights that tells rows of a node and time apart; or an empty one."""
     deep = [i for i, name in enumerate(names) if {*words_of(name)} & LEVELS_OF]
-    seen = _Seen.of(stage, roles, names, con) if deep else None
+    columns = [Column(i, names[i], hinted=False, text=False) for i in deep]
+    seen = _Seen.of(stage, roles, names, con, columns) if columns else None
     if seen is None:
         return ""
-    columns = [Column(i, names[i], hinted=False, text=False) for i in deep]
     best = min(seen.measured(columns), key=lambda c: c.repeats, default=None)
     return best.name if best is not None and best.repeats <= LEFT * seen.repeats else ""
 
@@ -194,19 +195,20 @@ def _hinted(name: str) -> bool:
 
 @dataclass(frozen=True)
 class _Seen:
-    """The rows that decide: their time, and the cells of all columns."""
+    """The rows that decide: their time, and the cells of the columns that are asked about.
+
+    They are a table: to read a time as it is written costs more than all that is asked about it.
+    """
 
     con: "duckdb.DuckDBPyConnection"
-    relation: str
-    params: dict[str, Any]
     series: str
     """SQL for what tells rows of one node and time apart."""
     rows: int
     repeats: float
     crowd: int
     """The most rows at one time."""
-    reading: str = ""
-    """SQL for a reading, if a column surely holds one."""
+    reading: bool = False
+    """Whether a column surely holds readings."""
 
     @classmethod
     def of(  # noqa: PLR0917 - one call, what it needs
@@ -215,36 +217,40 @@ class _Seen:
         roles: Roles,
         names: Sequence[str],
         con: "duckdb.DuckDBPyConnection",
-        reading: str = "",
+        columns: Sequence[Column],
+        reading: int | None = None,
         count: Count | None = None,
     ) -> "_Seen | None":
         materialise(stage, con)
         variable = roles.variable
         if variable is None:
             variable = first_of(VARIABLE, [name.casefold() for name in names])
+        told_by = [f"c{i}" for i in (variable, roles.node) if i is not None]
+        cells = dict.fromkeys([*told_by, *(f"c{column.at}" for column in columns)])
+        if reading is not None:
+            mark = f"replace(CAST(c{reading} AS VARCHAR), '{stage.decimal}', '.')"
+            cells[f"TRY_CAST({mark} AS DOUBLE) AS reading"] = None
         micros, _, written = loading.time_sql(loading.Plan(stage, roles, {}, count=count))
-        base = (
-            f"(SELECT *, {micros} AS us FROM (SELECT *, {written} AS tx FROM {stage.relation}) "
-            "WHERE us IS NOT NULL)"
+        total = scan(con, f"SELECT count(*) FROM {stage.relation}", stage.params)[0][0]
+        share = max(1, -(-total // LOOKED_AT))
+        scan(
+            con,
+            f"CREATE OR REPLACE TABLE {SEEN} AS SELECT {micros} AS us, {', '.join(cells)} "
+            f"FROM (SELECT *, {written} AS tx FROM {stage.relation}) "
+            f"WHERE us IS NOT NULL AND hash(us) % {share} = 0",
+            stage.params,
         )
-        series = "us" if variable is None else f"us, c{variable}"
-        if roles.node is not None:
-            series += f", c{roles.node}"
-        total = scan(con, f"SELECT count(*) FROM {base}", stage.params)[0][0]
-        share = -(-total // LOOKED_AT)
-        if share > 1:
-            base = f"(SELECT * FROM {base} WHERE hash(us) % {share} = 0)"
+        series = ", ".join(["us", *told_by])
         row = scan(
             con,
-            f"SELECT sum(n), count(*), max(n) FROM (SELECT count(*) AS n FROM {base} "
+            f"SELECT sum(n), count(*), max(n) FROM (SELECT count(*) AS n FROM {SEEN} "
             f"GROUP BY {series})",
-            stage.params,
+            {},
         )[0]
         if not row[0]:
             return None
         rows, times = int(row[0]), int(row[1])
-        repeats = 1 - times / rows
-        return cls(con, base, stage.params, series, rows, repeats, int(row[2]), reading)
+        return cls(con, series, rows, 1 - times / rows, int(row[2]), reading is not None)
 
     def measured(self, columns: Sequence[Column]) -> list[Column]:
         """The columns with what they do."""
@@ -252,7 +258,7 @@ class _Seen:
             f"count(DISTINCT c{c.at}), count(DISTINCT hash({self.series}, c{c.at})), count(c{c.at})"
             for c in columns
         )
-        row = scan(self.con, f"SELECT {cells} FROM {self.relation}", self.params)[0]
+        row = scan(self.con, f"SELECT {cells} FROM {SEEN}", {})[0]
         out = []
         for i, column in enumerate(columns):
             ids, keys, there = row[3 * i : 3 * i + 3]
@@ -274,14 +280,14 @@ class _Seen:
             self.con,
             "WITH q AS (SELECT us, id, lag(id) OVER (ORDER BY us, id) AS before, us - lag(us) OVER "
             f"(PARTITION BY id ORDER BY us) AS step FROM (SELECT us, {c} AS id FROM "
-            f"{self.relation} WHERE {c} IS NOT NULL)), "
+            f"{SEEN} WHERE {c} IS NOT NULL)), "
             "m AS (SELECT id, median(step) AS middle, count(*) AS n, max(us) - min(us) AS span "
             "FROM q GROUP BY id) "
             "SELECT avg(CAST(before IS DISTINCT FROM id AS DOUBLE)), "
             "avg(CAST(step BETWEEN 0.8 * middle AND 1.25 * middle AS DOUBLE)), "
             "max(m.n) / count(*), (SELECT sum(span) FROM m), max(us) - min(us) "
             "FROM q JOIN m USING (id)",
-            self.params,
+            {},
         )[0]
         changes, steady, most, spans, span = (float(cell or 0) for cell in found)
         return changes >= TURNS and steady >= STEADY and most <= MOST, spans > 1.5 * span
@@ -296,23 +302,22 @@ class _Seen:
             "avg(CAST(before IS DISTINCT FROM id AS DOUBLE)) FROM (SELECT y, id, "
             "lag(y) OVER (ORDER BY us, id) AS last, lag(id) OVER (ORDER BY us, id) AS before, "
             "lag(y) OVER (PARTITION BY id ORDER BY us) AS own FROM (SELECT us, "
-            f"{self.reading} AS y, c{column} AS id FROM {self.relation} "
-            f"WHERE {self.reading} IS NOT NULL AND c{column} IS NOT NULL))",
-            self.params,
+            f"reading AS y, c{column} AS id FROM {SEEN} "
+            f"WHERE reading IS NOT NULL AND c{column} IS NOT NULL))",
+            {},
         )[0]
         last, own, changes = (float(cell or 0) for cell in row)
         return changes >= TURNS and own < LEVELS * last
 
 
-def _reading(stage: Stage, names: Sequence[str], time: Sequence[int]) -> str:
-    """SQL for the first column whose numbers have fractions."""
-    mark = stage.decimal
+def _reading(stage: Stage, names: Sequence[str], time: Sequence[int]) -> int | None:
+    """The first column whose numbers have fractions."""
     for i, name in enumerate(names):
         cells = [(row[i] or "").strip() for row in stage.sample if i < len(row)]
-        parts = [cell for cell in cells if re.fullmatch(rf"[+-]?\d*[{mark}]\d+", cell)]
+        parts = [cell for cell in cells if re.fullmatch(rf"[+-]?\d*[{stage.decimal}]\d+", cell)]
         if i not in time and name.casefold() not in KNOWN and len(parts) * 2 > len(cells):
-            return f"TRY_CAST(replace(CAST(c{i} AS VARCHAR), '{mark}', '.') AS DOUBLE)"
-    return ""
+            return i
+    return None
 
 
 Found = tuple[str, str] | None
@@ -391,9 +396,7 @@ def _same(a: Column, b: Column, seen: _Seen) -> bool:
     """Whether two columns part the rows alike: an id and its name."""
     if a is b:
         return True
-    row = scan(
-        seen.con, f"SELECT count(DISTINCT hash(c{a.at}, c{b.at})) FROM {seen.relation}", seen.params
-    )[0]
+    row = scan(seen.con, f"SELECT count(DISTINCT hash(c{a.at}, c{b.at})) FROM {SEEN}", {})[0]
     return bool(row[0] == a.ids == b.ids)
 
 
@@ -404,8 +407,8 @@ def _pair(columns: Sequence[Column], seen: _Seen) -> tuple[str, str] | None:
             row = scan(
                 seen.con,
                 f"SELECT count(DISTINCT hash({seen.series}, c{a.at}, c{b.at})), "
-                f"count(DISTINCT hash(c{a.at}, c{b.at})) FROM {seen.relation}",
-                seen.params,
+                f"count(DISTINCT hash(c{a.at}, c{b.at})) FROM {SEEN}",
+                {},
             )[0]
             if 1 - row[0] / seen.rows <= LEFT * seen.repeats and row[1] <= 2 * seen.crowd + 1:
                 return a.name, b.name

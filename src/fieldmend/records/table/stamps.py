@@ -20,7 +20,9 @@ KINDS = ("ordinal", "sas", "ctime", "marks", "compact and time", "basic", "compa
 FEWEST = 3  # stamps that show what a column holds
 UNIVERSAL = frozenset("utc gmt zulu".split())
 EPOCHS = frozenset("utc gmt epoch unix unixtime posix".split())
+ITS_ZONE = re.compile(r"\d\s*([Zz]|[+-]\d\d:?\d\d|[A-Z]{3,5})$")
 BEGINS = frozenset("start begin from first".split())
+BOOKED = frozenset("created received inserted modified downloaded".split())
 ENDS = frozenset("end stop to until last change changed updated update entry local lst".split())
 
 
@@ -94,15 +96,18 @@ def _looked_for(stage: Stage, names: Sequence[str]) -> str | None:
 def _universal(stage: Stage, names: Sequence[str]) -> str | None:
     """Another column than the one named as a time is, if it alone says UTC, and stamps are local.
 
-    "Time" beside "DateUTC": local time needs a zone that nobody has told.
+    "Time" beside "DateUTC", year, month, day and hour beside stamps that carry their zone: local
+    time needs a zone that nobody has told, and an hour of autumn comes twice in it.
     """
     columns, in_parts = time_columns(names, stage.sample, None, stage.name)
-    if in_parts or len(columns) > 1 or _words(names[columns[0]]) & UNIVERSAL:
+    if in_parts:
+        return _zoned(stage, names)
+    if len(columns) > 1 or _words(names[columns[0]]) & UNIVERSAL:
         return None
     cells = [(row[columns[0]] or "").strip() for row in stage.sample if columns[0] < len(row)]
     if stage.kinds[columns[0]] != "text" or not holds_stamps([cell for cell in cells if cell]):
         return None
-    if any(re.search(r"\d\s*([Zz]|[+-]\d\d:?\d\d|[A-Z]{3,5})$", cell) for cell in cells):
+    if any(ITS_ZONE.search(cell) for cell in cells):
         return None
     other = [i for i, name in enumerate(names) if _words(name) & UNIVERSAL and _is_time(stage, i)]
     if len(other) != 1:
@@ -112,6 +117,25 @@ def _universal(stage: Stage, names: Sequence[str]) -> str | None:
         f"{shown(names[columns[0]])}, which has no zone; name another with time= (--time)"
     )
     return names[other[0]]
+
+
+def _zoned(stage: Stage, names: Sequence[str]) -> str | None:
+    """The one column whose stamps carry their zone, beside a time in parts; or None."""
+    there = []
+    for i in range(len(names)):
+        cells = [cell for row in stage.sample if i < len(row) if (cell := (row[i] or "").strip())]
+        told = stage.kinds[i] == "zoned" or (
+            holds_stamps(cells) and all(":" in c and ITS_ZONE.search(c) for c in cells)
+        )
+        if told and not _words(names[i]) & (ENDS | BOOKED):
+            there.append(i)
+    if len(there) != 1:
+        return None
+    stage.notes.append(
+        f"{shown(stage.name)}: {shown(names[there[0]])} is taken for the time: its stamps carry "
+        "their zone, which the parts of it beside them do not; name others with time= (--time)"
+    )
+    return names[there[0]]
 
 
 def _any_of(some: frozenset[str]) -> Callable[[set[str]], bool]:
@@ -166,7 +190,7 @@ def _offset(said: Sequence[str], stage: Stage, columns: Sequence[int]) -> int | 
     if any(stage.kinds[i] not in ("text", "other") for i in columns):
         return None
     last = [(row[columns[-1]] or "").strip() for row in stage.sample if columns[-1] < len(row)]
-    if any(re.search(r"\d\s*([Zz]|[+-]\d\d:?\d\d|[A-Z]{3,5})$", cell) for cell in last):
+    if any(ITS_ZONE.search(cell) for cell in last):
         return None  # the stamps carry their own
     for text in said:
         zone = text.strip().upper()

@@ -126,22 +126,28 @@ def refuse_counts(con: "duckdb.DuckDBPyConnection", file: str) -> None:
     )
 
 
+RUNNING = 2 * 365 * clock.DAY  # times that were never set do not run on for so long
+
+
 def set_clocks_aside(con: "duckdb.DuckDBPyConnection") -> list[str]:
     """Rows at 1970, 2036, 2106, … far from all others: a clock's fault, so they get `bad = 'c'`.
 
-    They stay if they are the majority, which is worth a warning, or within the span of the others
-    on either side.
+    They stay if they are the majority, which is worth a warning unless they run on for years (a
+    record of the sixties), or within the span of the others on either side.
     """
     odd = clock.odd_clock_sql("t")
     row = one(
         con,
         f"SELECT count(*) FILTER (WHERE {odd}), count(*) FILTER (WHERE NOT {odd}), "
-        f"min(t) FILTER (WHERE NOT {odd}), max(t) FILTER (WHERE NOT {odd}) "
+        f"min(t) FILTER (WHERE NOT {odd}), max(t) FILTER (WHERE NOT {odd}), "
+        f"max(t) FILTER (WHERE {odd}) - min(t) FILTER (WHERE {odd}) "
         "FROM r WHERE bad IS NULL",
     )
     if not row[0]:
         return []
     if row[1] < row[0]:
+        if row[4] > RUNNING:
+            return []
         return [
             f"{row[0]:,} of {row[0] + row[1]:,} times lie where unset clocks stand (1970, 1980, "
             "2000, from 2036 on): is it the right column, and a known unit of time?"
