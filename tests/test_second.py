@@ -207,3 +207,62 @@ def test_the_same_time_is_looked_up_by_the_number_of_the_slot():
     z = np.array([[1.0, 2.0, 4.0, 8.0]])
     slots = np.array([0, 3, 6, 7])
     np.testing.assert_array_equal(second._same_time(z, slots, 3), [[2.0, 2.5, 2.0, 0.0]])
+
+
+def test_penalties_are_tried_on_blocks_as_long_as_the_gaps():
+    used = np.ones((3, 500), dtype=bool)
+    used[1, 200:290] = False
+    used[2, ::50] = False
+    folds = second._Folds.of(data_of(np.zeros((500, 3)), used))
+    np.testing.assert_array_equal(folds.fold[:180], np.repeat([0, 1], 90))
+    used[1] = True  # single readings are lost: a block must only be longer than neighbours tell
+    folds = second._Folds.of(data_of(np.zeros((500, 3)), used))
+    np.testing.assert_array_equal(folds.fold[:48], np.repeat([0, 1], 24))
+    used[1, 100:400] = False  # no longer than leaves five of them
+    folds = second._Folds.of(data_of(np.zeros((500, 3)), used))
+    np.testing.assert_array_equal(folds.fold, np.repeat(np.arange(5), 100))
+
+
+def test_stretches_of_a_long_record_fill_every_fold():
+    """By their place, not by their number: stretches far apart may all begin alike."""
+    slots = np.concatenate([k * 6000 + np.arange(150) for k in range(8)])
+    used = np.ones((2, 1200), dtype=bool)
+    used[0, 30:150] = False
+    folds = second._Folds.of(Data(np.zeros((2, 1200)), used, slots))
+    assert (np.bincount(folds.fold) >= 200).all()
+
+
+def test_half_of_what_was_lost_lies_in_gaps_as_long_as_the_usual_one():
+    lost = np.zeros((2, 100), dtype=bool)
+    assert second._usual_gap(lost) == 1
+    lost[0, :20:2] = True
+    assert second._usual_gap(lost) == 1
+    lost[1, 30:60] = True
+    assert second._usual_gap(lost) == 30
+
+
+def test_all_nodes_have_a_say_in_the_penalty_of_one(monkeypatch):
+    """A node whose own blocks hardly tell penalties apart takes the one that helps the others."""
+    field, tried = paired(3, pairs=3).T, iter(range(6))
+    kept = second._Folds.tried
+
+    def told(self, x, y, seen):
+        n = next(tried)
+        left = np.zeros(len(second._PENALTIES))
+        left[1 if n == 0 else 5] = -0.1 if n == 0 else -1.0
+        found = kept(self, x, y, seen)
+        return second._Tried(left, found.gram, found.side)
+
+    monkeypatch.setattr(second._Folds, "tried", told)
+    found = second.second_look(field, data_of(field.T))
+    np.testing.assert_array_equal(found.penalty, second._PENALTIES[5])
+
+
+def test_readings_of_one_fold_alone_prefer_no_penalty():
+    slots, seen = 200, np.zeros(200, dtype=bool)
+    seen[:20] = True
+    data = data_of(np.zeros((slots, 2)))
+    folds = second._Folds.of(data)
+    x = np.random.default_rng(4).normal(size=(3, slots)) * seen[folds.order]
+    found = folds.tried(x, x[0], seen)
+    assert np.ptp(found.left) == 0.0

@@ -19,6 +19,7 @@ from scipy.linalg import lapack
 
 from fieldmend.core.prox import Array, Mask
 from fieldmend.field.chains import Chains, NodeModel
+from fieldmend.field.holdout import runs_of
 from fieldmend.field.jumps import Index
 from fieldmend.field.model import Data
 from fieldmend.field.nodes import fit_nodes
@@ -32,7 +33,8 @@ _NEAR = 6  # of those nodes whose other conditions are looked at too, and their 
 _FAR = 5.0  # standard deviations
 _FEWEST = 30  # readings of a node
 _PENALTIES = np.array([0.001, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0])
-_FOLDS, _BLOCK = 5, 24  # of the cross-validation: blocks of slots, or neighbours would tell
+_FOLDS, _BLOCK = 5, 24  # of the cross-validation: slots of a block at least, or neighbours tell
+_EXACT = 1e-6  # share of the squares that is as good as nothing: what is left is rounding
 _LEAST = 1e-9
 
 
@@ -81,7 +83,7 @@ class Second:
         all readings, less those over the slots that are left out.
         """
         view = self._view(field, data)
-        folds = _Folds.of(data.slots)
+        folds = _Folds.of(data)
         fitted = np.full((1 + len(away), *field.shape), np.nan)
         parts = [_piece(slots) for slots in away]
         for n in np.flatnonzero(self.able).tolist():
@@ -91,7 +93,8 @@ class Second:
             penalty = self.penalty[n]
             if penalty == 0 and seen.any():
                 off = np.where(seen, y - y[seen].mean(), 0.0)
-                penalty = folds.best(x[:, folds.order], off[folds.order], seen)[0]
+                tried = folds.tried(x[:, folds.order], off[folds.order], seen)
+                penalty = _PENALTIES[np.argmin(tried.left)]
             sums = _Sums.of(x, y, seen)
             left = [sums, *(sums.less(_Sums.of(x[:, p], y[p], seen[p])) for p in parts)]
             levels, slopes = zip(*(one.solved(penalty, self.level[n]) for one in left), strict=True)
@@ -235,26 +238,33 @@ def _standard(values: Array) -> Array:
 
 def _fitted(kept: Second, field: Array, data: Data) -> tuple[Second, Array]:
     """The regressions, and what they leave of the readings that they are of, zero elsewhere."""
-    folds = _Folds.of(data.slots)
+    folds = _Folds.of(data)
     view, order = kept._view(field, data).at(folds.order), folds.order
     level, penalty, slopes = kept.level.copy(), kept.penalty.copy(), {}
     rest = np.zeros(field.shape)
-    for n in np.flatnonzero(kept.able).tolist():
+
+    def asked(n: int) -> tuple[Array, Array]:
+        """Regressors and readings: zeros count as nothing, and are cheaper than to pick."""
         seen = data.used[n, order]
-        if not seen.any():
-            continue
-        # Zeros count as nothing in sums, and are cheaper than to pick what was seen.
         x = view.of(n, kept.like[n])
         x *= seen
+        return x, np.where(seen, data.readings[n, order] - level[n], 0.0)
+
+    tried = {}
+    for n in np.flatnonzero(kept.able & data.used.any(axis=1)).tolist():
         level[n] = data.readings[n, data.used[n]].mean()
-        y = np.where(seen, data.readings[n, order] - level[n], 0.0)
-        penalty[n], gram, side = folds.best(x, y, data.used[n])
-        slopes[n] = single(_ridge(gram, side, float(penalty[n])))
+        tried[n] = folds.tried(*asked(n), data.used[n])
+    # A node's own blocks are few where they are long: half of the say is all nodes'.
+    usual = np.mean([one.left for one in tried.values()], axis=0)
+    for n, own in tried.items():
+        penalty[n] = _PENALTIES[np.argmin(own.left + usual)]
+        slopes[n] = single(_ridge(own.gram, own.side, float(penalty[n])))
+        x, y = asked(n)
         rest[n, order] = y - slopes[n] @ x
     width = max((len(slope) for slope in slopes.values()), default=kept.slope.shape[1])
     slope = np.zeros((len(field), width))
-    for n, own in slopes.items():
-        slope[n] = own
+    for n, one in slopes.items():
+        slope[n] = one
     return replace(kept, level=level, penalty=penalty, slope=slope), rest
 
 
@@ -286,32 +296,57 @@ def _ridges(gram: Array, side: Array, penalties: Iterable[float]) -> list[Array]
 
 
 @dataclass(frozen=True)
+class _Tried:
+    """What each penalty leaves (the logarithm of the share), xxᵀ and xy, which it takes to know."""
+
+    left: Array
+    gram: Array
+    side: Array
+
+
+@dataclass(frozen=True)
 class _Folds:
-    """Cross-validation in blocks of slots: an order of the slots in which each fold is a piece."""
+    """Cross-validation in blocks of slots: an order of the slots in which each fold is a piece.
+
+    Blocks are as long as what is to be filled: slopes that foretell two hours from the hours around
+    need not foretell a day.
+    """
 
     fold: Index  # of each slot
     order: Index
     cuts: Index  # where each fold begins in that order
 
     @classmethod
-    def of(cls, slots: Index) -> _Folds:
-        fold = slots // _BLOCK % _FOLDS
+    def of(cls, data: Data) -> _Folds:
+        slots = len(data.slots)
+        block = max(min(_usual_gap(data.lost), slots // _FOLDS), _BLOCK)
+        fold = np.arange(slots) // block % _FOLDS
         order = np.argsort(fold, kind="stable")
         return cls(fold, order, np.searchsorted(fold[order], np.arange(_FOLDS + 1)))
 
-    def best(self, x: Array, y: Array, seen: Mask) -> tuple[float, Array, Array]:
-        """The best penalty; and xxᵀ and xy, which it takes to find it.
+    def tried(self, x: Array, y: Array, seen: Mask) -> _Tried:
+        """The penalties, by what slopes learnt from the other folds leave of each.
 
         Regressors and readings are in the folds' order, zero where nothing was `seen`.
         """
-        # What slopes leave of a fold's readings, but for yyᵀ, is known from its sums alone.
+        # What slopes leave of a fold's readings is known from its sums alone.
         parts = [(x[:, a:b], y[a:b]) for a, b in pairwise(self.cuts.tolist())]
         grams, sides = [a @ a.T for a, _ in parts], [a @ b for a, b in parts]
         gram, side = np.sum(grams, axis=0), np.sum(sides, axis=0)
         count = np.bincount(self.fold[seen], minlength=_FOLDS)
-        error = np.zeros(len(_PENALTIES))
+        error, total = np.zeros(len(_PENALTIES)), _LEAST
         for f in np.flatnonzero((count > 0) & (count < count.sum())).tolist():
-            others = gram - grams[f], side - sides[f]
+            others, every = (gram - grams[f], side - sides[f]), float(parts[f][1] @ parts[f][1])
             slopes = np.array(_ridges(*others, _PENALTIES.tolist()))
-            error += ((slopes @ grams[f] - 2 * sides[f]) * slopes).sum(axis=1)
-        return float(_PENALTIES[np.argmin(error)]), gram, side
+            error += ((slopes @ grams[f] - 2 * sides[f]) * slopes).sum(axis=1) + every
+            total += every
+        return _Tried(np.log(np.maximum(error / total, _EXACT)), gram, side)
+
+
+def _usual_gap(lost: Mask) -> int:
+    """Half of what was lost lies in gaps as long as this or longer."""
+    length = np.sort(runs_of(lost)[1])
+    if not len(length):
+        return 1
+    total = np.cumsum(length)
+    return int(length[np.searchsorted(total, total[-1] / 2)])
