@@ -38,6 +38,7 @@ from fieldmend.faults.implied import Implied, implied
 from fieldmend.faults.labels import Context
 from fieldmend.faults.levels import shifted
 from fieldmend.faults.own_ways import as_rough, own_ways
+from fieldmend.faults.ramps import ramped
 from fieldmend.faults.remembered import Expect, elsewhere
 from fieldmend.faults.seen_too import by_conditions, seen_too
 from fieldmend.faults.settling import settled
@@ -257,7 +258,9 @@ def _moved(values: Array, left_out: Mask, context: Context) -> _Moved:
     out = alone.copy()
     field = implied(values, ~np.isnan(values) & ~left_out & ~out)
     for _ in range(0 if habit else ROUNDS):
-        fresh = shifted(values, field, left_out | out, context) & ~left_out & ~out
+        false = left_out | out
+        fresh = shifted(values, field, false, context) | ramped(values, field, false, context)
+        fresh &= ~false
         if not fresh.any():
             break
         out |= fresh
