@@ -43,6 +43,8 @@ AT_HOME, ENOUGH = 0.1, 1 / 3
 FAR, FARTHER = 6.0, 2.0
 # Share of the nodes that may be as far off at some time: of more, it is what nodes here do.
 HABIT = 0.25
+# Share of them that may stand out from all others.
+MOST = 1 / 3
 # A node's likest: any of them whom it follows as ever speaks for it.
 LIKEST = 3
 # So many spreads are as far as a reading counts, and how little of a slope is believed beforehand.
@@ -111,14 +113,15 @@ def estranged(values: Array, left_out: Mask, context: Context) -> tuple[Mask, bo
     shortest = max(2, int(np.ceil(day * count / slots)))
     apart = [_apart(seen, n, rows, edges, shortest) for n in range(nodes)]
     sizes = np.array([one.size for one in apart])
-    some = max(HABIT * nodes, 1)
-    if np.count_nonzero(sizes > FAR) > some:
+    some, tall = max(HABIT * nodes, 1), height(sizes) > 1
+    # Who stands out from all others tells nothing of what nodes here do.
+    if np.count_nonzero((sizes > FAR) & ~tall) > some or np.count_nonzero(tall) > MOST * nodes:
         return out, True
     margin, moved = -(-slots // count), OthersMoved(seen.z)
     far = FAR if context.quantity.kind is Kind.LINEAR else FARTHER * FAR
-    for n in map(int, np.flatnonzero((height(sizes) > 1) & (sizes > far))):
+    for n in map(int, np.flatnonzero(tall & (sizes > far))):
         one = apart[n]
-        alone = np.count_nonzero(sizes > PART * one.size) <= some
+        alone = np.count_nonzero(sizes > PART * one.size) - 1 < some
         if alone and not _many(seen, apart, n):
             first, stop = max(int(one.inside[0]) - margin, 0), int(one.inside[-1]) + 1 + margin
             off = _off(seen, n, one, slice(None))

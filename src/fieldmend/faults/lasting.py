@@ -385,7 +385,9 @@ def _limits(sizes: Array) -> tuple[float, float]:
 def given_up(found: Mask, observed: Mask) -> Mask:
     """Nodes that were off for three quarters of the time until their last reading: off throughout.
 
-    A dying node's readings cross the field now and then; they are no better than the others.
+    A dying node's readings cross the field now and then; they are no better than the others. But
+    from where on: at no time since then had it been well for longer than off. What happened once,
+    long before it failed, is not the beginning of it.
     """
     out = found.copy()
     for n in np.flatnonzero(found.any(axis=0)):
@@ -394,8 +396,11 @@ def given_up(found: Mask, observed: Mask) -> Mask:
         if not marks[-1]:
             continue
         share = np.cumsum(marks[::-1])[::-1] / np.arange(at.size, 0, -1)
+        off = np.concatenate([[0], np.cumsum(np.where(marks, 1, -1))])  # longer than well, so far
+        least = np.minimum.accumulate(off[::-1])[::-1]
         start, _ = stretches(marks)
-        lost = start[(share[start] >= OFF) & (at.size - start >= 2 * SMOOTH)]
+        enough = at.size - start >= 2 * SMOOTH
+        lost = start[(share[start] >= OFF) & (least[start] >= off[start]) & enough]
         if lost.size:
             out[at[lost[0] :], n] = True
     return out
