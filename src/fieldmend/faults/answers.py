@@ -121,7 +121,7 @@ def estranged(values: Array, left_out: Mask, context: Context) -> tuple[Mask, bo
     far = FAR if context.quantity.kind is Kind.LINEAR else FARTHER * FAR
     for n in map(int, np.flatnonzero(tall & (sizes > far))):
         one = apart[n]
-        alone = np.count_nonzero(sizes > PART * one.size) - 1 < some
+        alone = 1 + np.count_nonzero((sizes > PART * one.size) & ~tall) <= some
         if alone and not _many(seen, apart, n):
             first, stop = max(int(one.inside[0]) - margin, 0), int(one.inside[-1]) + 1 + margin
             off = _off(seen, n, one, slice(None))
@@ -170,7 +170,9 @@ class _Seen:
     def elsewhere(self, node: int, inside: Array) -> bool:
         """Whether it is not in a stretch that the node is far from where it belongs, but else."""
         apart, within = self.apart[:, node], slice(int(inside[0]), int(inside[-1]) + 1)
-        return farther_off(np.delete(apart, within), apart[within], node_medians(self.apart))
+        here, rest = apart[within], np.delete(apart, within)
+        fewer = np.count_nonzero(~np.isnan(rest)) < np.count_nonzero(~np.isnan(here))
+        return fewer and farther_off(rest, here, node_medians(self.apart))
 
     def asked(self, node: int, rows: Array | slice) -> Array:
         """1, what most others do, what its likest do: slots × 3."""

@@ -23,7 +23,7 @@ from fieldmend.faults.shifts import (
     FEWEST_NODES,
     OTHERS,
     Blocks,
-    began_at_home,
+    farther_off,
     height,
 )
 from fieldmend.faults.stretches import Array, Mask, node_medians, slot_medians
@@ -75,7 +75,7 @@ def ramped(values: Array, field: Implied, left_out: Mask, context: Context) -> M
             continue
         n, home, size = int(able[i]), float(lines.home[i]), float(lines.size[i])
         half = int(blocks.edges[(lines.first[i] + len(told)) // 2])
-        if not began_at_home(off[:, n], half, levels):
+        if farther_off(off[:half, n], off[half:, n], levels):
             home, size = home + size, -size
         out[:, n] = away(residual[:, n] - home, size, float(lines.spread[i]))
     return out & ~np.isnan(values)

@@ -167,8 +167,8 @@ def began_at_home(off: Array, stop: int, levels: Array) -> bool:
     Returns
     -------
     bool
-        Whether the beginning lies nearer to the other nodes' levels. Where that says little, True:
-        sensors come sound and fail later.
+        Whether the beginning lies nearer to the other nodes' levels. Where that says little, or the
+        beginning is most of the record, True: sensors come sound and fail later.
 
     Examples
     --------
@@ -178,6 +178,9 @@ def began_at_home(off: Array, stop: int, levels: Array) -> bool:
     >>> began_at_home(off[::-1], 3, np.array([-0.2, 0.0, 0.2]))
     False
     """
+    heard = ~np.isnan(off)
+    if np.count_nonzero(heard[:stop]) > np.count_nonzero(heard[stop:]):
+        return True
     return not farther_off(off[:stop], off[stop:], levels)
 
 
