@@ -17,7 +17,14 @@ import numpy as np
 from fieldmend.faults.events import DAY
 from fieldmend.faults.labels import Context
 from fieldmend.faults.neighbours import correlations
-from fieldmend.faults.shifts import FEWEST_BLOCKS, FEWEST_DAYS, FEWEST_NODES, began_at_home, farther_off, height
+from fieldmend.faults.shifts import (
+    FEWEST_BLOCKS,
+    FEWEST_DAYS,
+    FEWEST_NODES,
+    began_at_home,
+    farther_off,
+    height,
+)
 from fieldmend.faults.stretches import (
     MAD,
     Array,
@@ -41,10 +48,9 @@ AT_HOME, ENOUGH = 0.1, 1 / 3
 # How far off a node has to be, in its usual distances: a normal one is so once in 10⁹. What is not
 # linear goes twice as far: a lamp that is left on for two nights, smoke.
 FAR, FARTHER = 6.0, 2.0
-# Share of the nodes that may be as far off at some time: of more, it is what nodes here do.
-HABIT = 0.25
-# Share of them that may stand out from all others.
-MOST = 1 / 3
+# Share of the nodes that may be as far off at some time without standing out from the others, and
+# at all: of more, it is what nodes here do.
+HABIT, MOST = 0.25, 1 / 3
 # A node's likest: any of them whom it follows as ever speaks for it.
 LIKEST = 3
 # So many spreads are as far as a reading counts, and how little of a slope is believed beforehand.
@@ -114,8 +120,10 @@ def estranged(values: Array, left_out: Mask, context: Context) -> tuple[Mask, bo
     apart = [_apart(seen, n, rows, edges, shortest) for n in range(nodes)]
     sizes = np.array([one.size for one in apart])
     some, tall = max(HABIT * nodes, 1), height(sizes) > 1
-    # Who stands out from all others tells nothing of what nodes here do.
-    if np.count_nonzero((sizes > FAR) & ~tall) > some or np.count_nonzero(tall) > MOST * nodes:
+    # Who stands out from all others tells nothing of what nodes here do, if these are few.
+    as_far = sizes > FAR
+    many = np.count_nonzero(as_far | tall) >= max(MOST * nodes, 2)
+    if many or np.count_nonzero(as_far & ~tall) > some:
         return out, True
     margin, moved = -(-slots // count), OthersMoved(seen.z)
     far = FAR if context.quantity.kind is Kind.LINEAR else FARTHER * FAR
@@ -206,10 +214,7 @@ def _apart(seen: _Seen, node: int, rows: Array, edges: Array, shortest: int) -> 
     unlikely = np.where(parts, inside * np.log(own) + rest * np.log(there), np.inf)
     k = int(np.argmin(unlikely))
     best = int(first[k]), int(stop[k])
-    last = edges.size - 1
-    if best[0] > 0 and (best[1] == last or seen.elsewhere(node, rows[edges[best[0]] : edges[best[1]]])):
-        # One change: which side of it is false is asked below. Or it is the rest that is strange.
-        best = (best[1], last) if last - best[1] > best[0] else (0, best[0])
+    best = _strange(seen, node, rows, lines, best)
     found = _sized(seen, node, lines, rows, best)
     if best[0] == 0 and seen.at_home(node, found.inside):
         left = _leaves(seen, node, found, lines, rows)
@@ -220,6 +225,24 @@ def _apart(seen: _Seen, node: int, rows: Array, edges: Array, shortest: int) -> 
                 # sensor that lost its gain is calm.
                 return replace(other, size=found.size)
     return found
+
+
+def _strange(
+    seen: _Seen, node: int, rows: Array, lines: _Lines, best: tuple[int, int]
+) -> tuple[int, int]:
+    """The stretch itself, or what is before or after it, whichever of these was heard more.
+
+    Where a record has one change, its beginning: which side of it is false is asked of that. And
+    where it is clearly the rest that is far from the others.
+    """
+    first, stop = best
+    last = lines.edges.size - 1
+    before, after = int(lines.counts[first]), int(lines.counts[-1] - lines.counts[stop])
+    if first == 0 or max(before, after) < HEARD:
+        return best
+    if stop < last and not seen.elsewhere(node, rows[lines.edges[first] : lines.edges[stop]]):
+        return best
+    return (stop, last) if after > before else (0, first)
 
 
 def _leaves(seen: _Seen, node: int, one: _Apart, lines: _Lines, rows: Array) -> int:

@@ -386,7 +386,7 @@ def given_up(found: Mask, observed: Mask) -> Mask:
     """Nodes that were off for three quarters of the time until their last reading: off throughout.
 
     A dying node's readings cross the field now and then; they are no better than the others. But
-    from where on: at no time since then had it been well for longer than off. What happened once,
+    from where on: at any time since then it had been off for a quarter of it. What happened once,
     long before it failed, is not the beginning of it.
     """
     out = found.copy()
@@ -396,7 +396,8 @@ def given_up(found: Mask, observed: Mask) -> Mask:
         if not marks[-1]:
             continue
         share = np.cumsum(marks[::-1])[::-1] / np.arange(at.size, 0, -1)
-        off = np.concatenate([[0], np.cumsum(np.where(marks, 1, -1))])  # longer than well, so far
+        # By how much it was off for longer than a quarter of the time, so far.
+        off = np.concatenate([[0.0], np.cumsum(np.where(marks, OFF, OFF - 1))])
         least = np.minimum.accumulate(off[::-1])[::-1]
         start, _ = stretches(marks)
         enough = at.size - start >= 2 * SMOOTH
