@@ -61,6 +61,8 @@ SMALL = 1e-8
 UNKNOWN = 5.0
 # As many others that are a third as far off at the same time make it no fault of one.
 OTHERS, PART = 2, 1 / 3
+# A witness goes this part of the node's way, each in its own spread.
+COMPARABLE = 0.25
 # Correlation about zero of two departures that one thing makes.
 ALONG = 0.5
 # Where either half of a record may be false, the other one is as far off from it.
@@ -347,13 +349,19 @@ def _typical(off: Array) -> float:
 
 
 def _many(seen: _Seen, apart: list[_Apart], node: int) -> bool:
-    """Whether others are a third as far off meanwhile, by what they make of the others else."""
+    """Whether others are a third as far off meanwhile, by what they make of the others else.
+
+    And go a quarter of the way, each in its own spread: who is hardly ever off by a tenth of a
+    degree bears no witness by that.
+    """
     inside, least = apart[node].inside, PART * apart[node].size
     own, seen_by = _off(seen, node, apart[node], inside), 0
     for m, one in enumerate(apart):
         if m != node and one.inside.size:
             off = _off(seen, m, one, inside)
-            seen_by += _typical(off) > least * one.usual and _go_together(own, off)
+            way = _typical(off)
+            as_far = way > max(least * one.usual, COMPARABLE * apart[node].distance)
+            seen_by += as_far and _go_together(own, off)
     return seen_by >= OTHERS
 
 
