@@ -182,7 +182,7 @@ class _Seen:
         apart, within = self.apart[:, node], slice(int(inside[0]), int(inside[-1]) + 1)
         here, rest = apart[within], np.delete(apart, within)
         fewer = np.count_nonzero(~np.isnan(rest)) < np.count_nonzero(~np.isnan(here))
-        return fewer and farther_off(rest, here, node_medians(self.apart))
+        return bool(fewer) and farther_off(rest, here, node_medians(self.apart))
 
     def asked(self, node: int, rows: Array | slice) -> Array:
         """1, what most others do, what its likest do: slots × 3."""

@@ -186,16 +186,7 @@ def _by_nodes(
             if chance[i] <= limit:
                 a, b, n = at[i]
                 out[a:b, n] = asked[a:b, n]
-    known = out.copy()
-    for i in rest:
-        a, b, n = at[i]
-        if known[a:b, n].any():
-            continue
-        about = slice(max(a - LAG, 0), b + LAG)
-        alike = known[about] & ((departure[about] < 0) == sides[i])
-        alike[:, n] = False
-        if _amid(alike, min(a, LAG), b - a):
-            out[a:b, n] = asked[a:b, n]
+    out |= _amid_events(out, asked, departure < 0, [(at[i], sides[i]) for i in rest])
     if judged is not None:
         out &= ~judged
     residual = np.where(mute, np.nan, field.residual)
@@ -204,6 +195,22 @@ def _by_nodes(
         for n in map(int, np.flatnonzero(left.any(axis=0))):
             left[:, n] &= ~grown(by_itself[:, n] & asked[:, n], asked[:, n])
     return out | _as_others_moved(lasting[1].values, residual, left, judged)
+
+
+def _amid_events(
+    events: Mask, asked: Mask, below: Mask, parts: list[tuple[tuple[int, int, int], int]]
+) -> Mask:
+    """Readings in question of stretches, with their sides, that go along with others' events."""
+    out = np.zeros(events.shape, dtype=np.bool_)
+    for (a, b, n), side in parts:
+        if events[a:b, n].any():
+            continue
+        about = slice(max(a - LAG, 0), b + LAG)
+        alike = events[about] & (below[about] == side)
+        alike[:, n] = False
+        if _amid(alike, min(a, LAG), b - a):
+            out[a:b, n] = asked[a:b, n]
+    return out
 
 
 def _amid(events: Mask, start: int, length: int) -> bool:
