@@ -85,8 +85,7 @@ def persistent(X: Any, context: Context | None = None) -> Mask:
 
     Notes
     -----
-    Time O(T·N·r²) with r ≤ 4, memory a few times that of X. Deterministic. Drift without any clean
-    period is not found.
+    Time O(T·N·r²) with r ≤ 4, memory a few times that of X. Deterministic.
 
     Examples
     --------
