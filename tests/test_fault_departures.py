@@ -243,6 +243,17 @@ def test_the_size_of_a_deviation_is_in_spreads_of_its_side(seed):
     np.testing.assert_allclose(own, np.abs(scaled - common[:, None]), rtol=1e-9)
 
 
+def test_what_happened_once_long_before_is_not_where_a_node_is_given_up():
+    found = np.zeros((1000, 1), dtype=bool)
+    found[100:104] = found[300:] = True  # a pump that tripped, and a sensor that failed
+    observed = np.ones_like(found)
+    assert np.array_equal(lasting.given_up(found, observed), found)
+    found[104:200] = True  # by now it was failing
+    out = lasting.given_up(found, observed)
+    assert out[100:].all()
+    assert not out[:100].any()
+
+
 def test_a_node_is_given_up_from_where_it_is_mostly_off():
     found = np.zeros((100, 3), dtype=bool)
     observed = np.ones(found.shape, dtype=bool)

@@ -52,6 +52,20 @@ def test_where_most_departures_are_events_less_is_asked():
     assert seen_too._odds(np.zeros(0, dtype=bool)) == 1.0
 
 
+def test_who_departs_amid_an_event_of_two_others_is_of_it():
+    events, asked = np.zeros((60, 4), dtype=bool), np.zeros((60, 4), dtype=bool)
+    events[20:40, [1, 2]] = asked[20:40, [1, 2]] = True
+    asked[24:36, 0] = asked[24:36, 3] = True
+    below = np.zeros((60, 4), dtype=bool)
+    below[:, 3] = True  # it goes the other way
+    parts = [((24, 36, 0), 0), ((24, 36, 3), 1), ((20, 40, 1), 0)]
+    got = seen_too._amid_events(events, asked, below, parts)
+    assert got[24:36, 0].all()
+    assert got.sum() == 12
+    events[:, 2] = False  # one other is not enough
+    assert not seen_too._amid_events(events, asked, below, parts).any()
+
+
 def test_a_short_move_of_others_is_no_witness_of_a_long_departure():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(2000, 12))

@@ -38,6 +38,7 @@ from fieldmend.faults.implied import Implied, implied
 from fieldmend.faults.labels import Context
 from fieldmend.faults.levels import shifted
 from fieldmend.faults.own_ways import as_rough, own_ways
+from fieldmend.faults.ramps import ramped
 from fieldmend.faults.remembered import Expect, elsewhere
 from fieldmend.faults.seen_too import by_conditions, seen_too
 from fieldmend.faults.settling import settled
@@ -84,8 +85,7 @@ def persistent(X: Any, context: Context | None = None) -> Mask:
 
     Notes
     -----
-    Time O(T·N·r²) with r ≤ 4, memory a few times that of X. Deterministic. Drift without any clean
-    period is not found.
+    Time O(T·N·r²) with r ≤ 4, memory a few times that of X. Deterministic.
 
     Examples
     --------
@@ -257,7 +257,9 @@ def _moved(values: Array, left_out: Mask, context: Context) -> _Moved:
     out = alone.copy()
     field = implied(values, ~np.isnan(values) & ~left_out & ~out)
     for _ in range(0 if habit else ROUNDS):
-        fresh = shifted(values, field, left_out | out, context) & ~left_out & ~out
+        false = left_out | out
+        fresh = shifted(values, field, false, context) | ramped(values, field, false, context)
+        fresh &= ~false
         if not fresh.any():
             break
         out |= fresh
@@ -382,7 +384,9 @@ def _limits(sizes: Array) -> tuple[float, float]:
 def given_up(found: Mask, observed: Mask) -> Mask:
     """Nodes that were off for three quarters of the time until their last reading: off throughout.
 
-    A dying node's readings cross the field now and then; they are no better than the others.
+    A dying node's readings cross the field now and then; they are no better than the others. But
+    from where on: at any time since then it had been off for a quarter of it. What happened once,
+    long before it failed, is not the beginning of it.
     """
     out = found.copy()
     for n in np.flatnonzero(found.any(axis=0)):
@@ -391,8 +395,12 @@ def given_up(found: Mask, observed: Mask) -> Mask:
         if not marks[-1]:
             continue
         share = np.cumsum(marks[::-1])[::-1] / np.arange(at.size, 0, -1)
+        # By how much it was off for longer than a quarter of the time, so far.
+        off = np.concatenate([[0.0], np.cumsum(np.where(marks, OFF, OFF - 1))])
+        least = np.minimum.accumulate(off[::-1])[::-1]
         start, _ = stretches(marks)
-        lost = start[(share[start] >= OFF) & (at.size - start >= 2 * SMOOTH)]
+        enough = at.size - start >= 2 * SMOOTH
+        lost = start[(share[start] >= OFF) & (least[start] >= off[start]) & enough]
         if lost.size:
             out[at[lost[0] :], n] = True
     return out

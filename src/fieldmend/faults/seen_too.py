@@ -30,6 +30,7 @@ from fieldmend.faults.stretches import (
     joined,
     middle,
     node_medians,
+    rolling,
     slot_medians,
     stretches,
 )
@@ -49,6 +50,8 @@ AGAINST = 1 / 3
 # A witness goes this part of the node's way, each in its own spread, in so many stretches at most.
 COMPARABLE, RARE = 0.25, 0.1
 SAME_SENSOR = 0.9
+# Others that are in an event meanwhile.
+OTHERS = 2
 
 
 def seen_too(
@@ -183,6 +186,7 @@ def _by_nodes(
             if chance[i] <= limit:
                 a, b, n = at[i]
                 out[a:b, n] = asked[a:b, n]
+    out |= _amid_events(out, asked, departure < 0, [(at[i], sides[i]) for i in rest])
     if judged is not None:
         out &= ~judged
     residual = np.where(mute, np.nan, field.residual)
@@ -191,6 +195,34 @@ def _by_nodes(
         for n in map(int, np.flatnonzero(left.any(axis=0))):
             left[:, n] &= ~grown(by_itself[:, n] & asked[:, n], asked[:, n])
     return out | _as_others_moved(lasting[1].values, residual, left, judged)
+
+
+def _amid_events(
+    events: Mask, asked: Mask, below: Mask, parts: list[tuple[tuple[int, int, int], int]]
+) -> Mask:
+    """Readings in question of stretches, with their sides, that go along with others' events."""
+    out = np.zeros(events.shape, dtype=np.bool_)
+    for (a, b, n), side in parts:
+        if events[a:b, n].any():
+            continue
+        about = slice(max(a - LAG, 0), b + LAG)
+        alike = events[about] & (below[about] == side)
+        alike[:, n] = False
+        if _amid(alike, min(a, LAG), b - a):
+            out[a:b, n] = asked[a:b, n]
+    return out
+
+
+def _amid(events: Mask, start: int, length: int) -> bool:
+    """Whether two others are in an event for half of a stretch, some slots earlier or later.
+
+    Who departs while others are known to do so for a reason, to the same side, has the same one.
+    """
+    there = events.any(axis=0)
+    if np.count_nonzero(there) < OTHERS:
+        return False
+    near = rolling(events[:, there].astype(float), 2 * LAG + 1) > 1e-9
+    return bool((near[start : start + length].sum(axis=1) >= OTHERS).mean() >= 0.5)
 
 
 def _as_others_moved(values: Array, residual: Array, asked: Mask, judged: Mask | None) -> Mask:

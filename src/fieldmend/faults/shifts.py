@@ -167,8 +167,8 @@ def began_at_home(off: Array, stop: int, levels: Array) -> bool:
     Returns
     -------
     bool
-        Whether the beginning lies nearer to the other nodes' levels. Where that says little, True:
-        sensors come sound and fail later.
+        Whether the beginning lies nearer to the other nodes' levels. Where that says little, or the
+        beginning is most of the record, True: sensors come sound and fail later.
 
     Examples
     --------
@@ -178,10 +178,20 @@ def began_at_home(off: Array, stop: int, levels: Array) -> bool:
     >>> began_at_home(off[::-1], 3, np.array([-0.2, 0.0, 0.2]))
     False
     """
-    before, after = np.nanmedian(off[:stop]), np.nanmedian(off[stop:])
+    heard = ~np.isnan(off)
+    if np.count_nonzero(heard[:stop]) > np.count_nonzero(heard[stop:]):
+        return True
+    return not farther_off(off[:stop], off[stop:], levels)
+
+
+def farther_off(some: Array, others: Array, levels: Array) -> bool:
+    """Whether some of a node's distances are clearly farther from other nodes' than its others.
+
+    By more than half of the nodes' levels differ.
+    """
     low, middle, high = np.nanquantile(levels, (0.25, 0.5, 0.75))
-    farther = abs(before - middle) - abs(after - middle)
-    return bool(farther <= high - low)
+    here, there = (abs(float(np.nanmedian(part)) - middle) for part in (some, others))
+    return bool(here - there > high - low)
 
 
 def height(*measures: Array) -> Array:
