@@ -83,13 +83,14 @@ def own_ways(values: Array, found: Mask, *, habit: bool = False) -> Mask:
         return out
     ways, company = _Ways(sound), _Company(sound)
     for n in map(int, accused):
-        if not habit and company.foretells(n):
-            continue
         at = np.flatnonzero(~np.isnan(values[:, n]))
         marks = found[at, n]
         for a, b in zip(*stretches(joined(marks, JOINED)), strict=True):
             own = at[a:b][marks[a:b]]
             out[own, n] = ways.usual(n, values, own, own_past=True)
+        # Asked last: it costs most.
+        if not habit and out[:, n].any() and company.foretells(n):
+            out[:, n] = False
     return out & found
 
 
@@ -121,15 +122,15 @@ def as_others_do(X: Any, asked: Mask, false: Mask, *, real: bool = False) -> Mas
     values, _ = bounded(X)
     sound = np.where(asked | false, np.nan, values)
     ways, company = _Ways(np.where(false, np.nan, values) if real else sound), _Company(sound)
-    for n in map(int, np.flatnonzero(asked.any(axis=0))):
-        if company.foretells(n):
-            continue
+    for n in map(int, np.flatnonzero(np.count_nonzero(asked, axis=0) >= VISIT)):
         at = np.flatnonzero(~np.isnan(values[:, n]))
         marks, beside = asked[at, n], false[at, n]
         for a, b in zip(*stretches(joined(marks | beside, VISIT)), strict=True):
             own = at[a:b][marks[a:b]]
             if own.size >= VISIT and not beside[a:b].any():
                 out[own, n] = ways.usual(n, values, own, own_past=real)
+        if out[:, n].any() and company.foretells(n):  # asked last: it costs most
+            out[:, n] = False
     return out
 
 
@@ -162,10 +163,10 @@ def visits(X: Any, flagged: Mask, *, habit: bool = False) -> Mask:
         at = np.flatnonzero(~np.isnan(values[:, n]))
         first, stop = stretches(flagged[at, n])
         long = stop - first >= VISIT
-        if not long.any() or (not habit and company.foretells(n)):
-            continue
         for a, b in zip(first[long], stop[long], strict=True):
             out[at[a:b], n] = ways.stepped(n, ways.jump(n, values, at[a:b]))
+        if not habit and out[:, n].any() and company.foretells(n):  # asked last: it costs most
+            out[:, n] = False
     return out
 
 
@@ -305,7 +306,7 @@ class _Company:
         Not where they do so of fewer than half of the nodes: things that wander go alike now and
         then, and one of them may seem to be foretold.
         """
-        return left_over(self.sound, node) <= UNTOLD and self._is_close()
+        return self._is_close() and left_over(self.sound, node) <= UNTOLD
 
     def _is_close(self) -> bool:
         if self._close is None:
