@@ -126,7 +126,7 @@ def of_all_slots(L: LowRank, readings: Array, observed: Mask, mu: float) -> LowR
         return (left,), ()
 
     (left,), _ = sweep(kernel, readings, observed)
-    return LowRank(left, V)
+    return LowRank(left[:], V)  # brought here, where they lie elsewhere
 
 
 def _levels(heard: Array, rest: Array, factor: float) -> tuple[float, Array]:
