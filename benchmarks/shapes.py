@@ -1,8 +1,8 @@
 """What a reading costs in networks of different shape: `recover` with about as many readings each.
 
-Simulated temperatures (`fm.simulate.network`) with a fifth lost and 2 % false, recovered without
-the score and the report, by one process each: CPU seconds, and microseconds an entry over the
-cheapest shape. The goal is 1.5 for all of them.
+Simulated networks (`fm.simulate.network`: four common courses, rough in time, half of the readings
+lost and 4 % false), recovered without the score and the report, by one process each: CPU seconds,
+and microseconds an entry over the cheapest shape. The goal is 1.5 for all of them.
 """
 
 from __future__ import annotations

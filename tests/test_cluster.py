@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import fieldmend as fm
-from fieldmend.core import spread
+from fieldmend.core import noise, spread
 from fieldmend.core.cluster import Cluster, SchedulerLost
 from fieldmend.recovery import windows
 
@@ -131,6 +131,15 @@ def test_readings_with_the_workers_are_swept_there_even_if_one_is_killed(client,
             fm.decompose(wrong, client=client)
     with pytest.raises(ValueError, match="debias"):
         fm.decompose(lazy, debias=True, client=client)
+
+
+def test_a_long_record_with_the_workers_starts_from_some_of_its_slots(client, monkeypatch):
+    monkeypatch.setattr(noise, "_ENTRIES", 12_000)
+    X = fm.simulate.network(slots=2400, nodes=12, seed=1).readings
+    lazy = pytest.importorskip("dask.array").from_array(X, chunks=(700, 12))
+    here, out = fm.decompose(X), fm.decompose(lazy, client=client)
+    assert out.iterations == here.iterations
+    assert out.objective == pytest.approx(here.objective, rel=1e-9)
 
 
 def test_a_scheduler_that_is_not_there_is_an_answer(monkeypatch):

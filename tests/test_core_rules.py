@@ -3,11 +3,12 @@
 import numpy as np
 import pytest
 
-from fieldmend.core import baselines, engine, lazy, noise, refit, small
+import fieldmend as fm
+from fieldmend.core import baselines, engine, lazy, loop, noise, refit, small
 from fieldmend.core.apg import PaperSolver
 from fieldmend.core.huber import HuberSolver
 from fieldmend.core.loop import Progress
-from fieldmend.core.problem import LowRank, Problem
+from fieldmend.core.problem import LowRank, Problem, default_lam, spectral_edge
 
 
 def test_the_noise_of_a_long_record_is_told_by_a_thousand_slots(monkeypatch):
@@ -20,12 +21,41 @@ def test_the_noise_of_a_long_record_is_told_by_a_thousand_slots(monkeypatch):
     found = noise.estimate_noise(X, np.ones(X.shape, dtype=bool))
     assert looked == [(1000, 4)]
     assert found.level == pytest.approx(0.1, rel=0.35)
-    assert found.start is None  # of some slots, it is no start for all of them
+    assert found.start.left.shape[0] == 1000  # of some slots
     whole = noise.estimate_noise(X[:900], np.ones((900, 4), dtype=bool))
     assert looked[1] == (900, 4)
     assert whole.start.left.shape[0] == 900
     bare = np.outer(rng.normal(size=90), np.ones(4))
     assert noise.estimate_noise(bare, np.ones(bare.shape, dtype=bool)).start is None
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_what_some_slots_say_is_all_but_the_answer_for_all_of_them(monkeypatch, seed):
+    net = fm.simulate.network(slots=2000, nodes=20, seed=seed)
+    X = np.where(net.observed, net.readings - np.nanmedian(net.readings, axis=0), 0.0)
+    monkeypatch.setattr(noise, "_ENTRIES", 20_000)
+    found = noise.estimate_noise(X, net.observed, weigh=False)
+    rate = float(net.observed.mean())
+    mu = found.level * spectral_edge(X.shape, rate)
+    start = noise.of_all_slots(found.start, X, net.observed, mu)
+    assert (len(found.start.left), len(start.left)) == (1000, 2000)
+    problem = Problem(X, net.observed, default_lam(X.shape, rate), mu)
+    best = loop.run(HuberSolver(problem), loop.Limits()).proof.objective
+    near, zero = (
+        problem.certify(L).objective / best for L in (start, LowRank.zero(2000, 20, np.float64))
+    )
+    assert 1 - 1e-6 <= near < 1.01 < zero
+    assert noise.of_all_slots(start, X, net.observed, mu) is start
+
+
+def test_directions_that_are_known_are_not_looked_for(monkeypatch):
+    net = fm.simulate.network(slots=300, nodes=200, seed=1)
+    plain, looked = fm.decompose(net.readings), []
+    real = HuberSolver._gram.func
+    monkeypatch.setattr(HuberSolver._gram, "func", lambda self: looked.append(1) or real(self))
+    again = fm.decompose(net.readings)
+    assert len(looked) == 1
+    assert again.objective == pytest.approx(plain.objective, rel=1e-12)
 
 
 def test_the_search_for_a_rank_ends_when_two_more_are_no_better(monkeypatch):

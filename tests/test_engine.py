@@ -43,6 +43,13 @@ def test_many_blocks_equal_one(monkeypatch):
             np.testing.assert_allclose(many, one, rtol=1e-12, atol=1e-12)
 
 
+def test_rows_without_sums_of_all_blocks_come_back(tiny):
+    X = np.arange(600.0).reshape(200, 3)
+    (rows,), sums = engine.sweep(lambda block: ((2 * block,), ()), X)
+    assert sums == ()
+    np.testing.assert_array_equal(rows, 2 * X)
+
+
 def test_sums_are_added_in_double(tiny):
     """A long sum of float32 parts would lose the small ones."""
     x = np.full((4000, 50), 0.1, np.float32)  # one block per slot

@@ -1,11 +1,15 @@
 """Whom the others do not know, they cannot accuse of what they do themselves."""
 
+from importlib import import_module
+
 import numpy as np
 import pytest
 
 import fieldmend as fm
 from fieldmend import faults
 from fieldmend.faults.own_ways import as_others_do, as_rough, left_over, own_ways, visits
+
+own = import_module("fieldmend.faults.own_ways")
 
 SLOTS, NODES = 800, 10
 
@@ -165,3 +169,30 @@ def test_what_was_lost_in_an_event_is_what_the_event_shows():
     assert real.sum() > 20  # or there is nothing to test
     line = np.abs(fm.metrics.interpolate(grid.values["value"]) - X)[real].mean()
     assert np.abs(out.estimate - X)[real].mean() < 1.2 * line
+
+
+def test_who_has_nothing_to_be_excused_from_is_not_asked_about(monkeypatch):
+    asked = []
+    monkeypatch.setattr(own, "left_over", lambda _, node: asked.append(node) or 0.0)
+    X, single = followers(), marks((slice(100, 102), 2), (slice(300, 301), 5))
+    assert not as_others_do(X, single, np.zeros_like(single)).any()
+    assert not visits(X, single).any()
+    assert asked == []
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_its_own_past_is_what_each_window_of_the_rest_says(seed):
+    rng = np.random.default_rng(seed)
+    beside = np.cumsum(rng.normal(size=400))
+    beside[rng.random(400) < 0.3] = np.nan
+    one = own._Own(0, beside, 1.0)
+    for length, first, stop in ((1, 0, 30), (8, 200, 240), (32, 270, 400), (64, 3, 390)):
+        rest = beside - 1.0
+        rest[first:stop] = np.nan
+        size, third = own._means(rest, length), 0.0
+        for _ in range(3):
+            k = int(np.argmax(size)) if size.size else 0
+            third = float(size[k]) if size.size else 0.0
+            size[max(k - (stop - first), 0) : k + stop - first + 1] = 0.0
+        for far in (0.5 * third, 0.999 * third, 1.001 * third + 1e-9):
+            assert one.again((first, stop), length, far) == (third >= far)

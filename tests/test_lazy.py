@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import fieldmend as fm
-from fieldmend.core import engine, lazy
+from fieldmend.core import engine, lazy, noise
 
 
 @pytest.fixture
@@ -46,6 +46,14 @@ def test_readings_that_stay_give_the_same(tmp_path, readings, where, dtype, monk
         for key in (17, (slice(-3, None), 2), slice(5, 90, 7), [3, 299], slice(None, None, -1)):
             np.testing.assert_allclose(made[key], whole[key], **close)
     assert repr(out).replace("LazyRows", "") == repr(plain)
+
+
+@pytest.mark.parametrize("where", [in_a_file, in_dask, in_zarr])
+def test_a_long_record_that_stays_starts_from_some_of_its_slots_too(tmp_path, where, monkeypatch):
+    monkeypatch.setattr(noise, "_ENTRIES", 12_000)
+    X = fm.simulate.network(slots=2400, nodes=12, seed=1).readings
+    plain, out = fm.decompose(X), fm.decompose(where(tmp_path, X))
+    assert [one.objective for one in out.trace] == [one.objective for one in plain.trace]
 
 
 def test_a_mask_and_what_cannot_be_used(tmp_path, readings):

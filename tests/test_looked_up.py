@@ -109,6 +109,11 @@ def test_habits_are_those_found_day_by_day(length: int) -> None:
         habits = daily._Habits(own, a_day)
         found.append(habitual(own, start, start + length, a_day))
         assert habits.have(start, start + length) is found[-1]
+        if length <= daily.SHORT:  # many at once
+            every = np.array([start, *np.flatnonzero(~np.isnan(own[: own.size - length]))[:40]])
+            each = [habits.have(at, at + length) for at in every.tolist()]
+            assert habits.all_have(every, length).tolist() == each
+            assert each[0] is found[-1]
     assert 5 < sum(found) < 20
 
 

@@ -14,7 +14,7 @@ from fieldmend.automatic import Found
 from fieldmend.core.engine import blocks
 from fieldmend.core.lazy import LazyRows, Stayed, stays
 from fieldmend.core.loop import Iteration, Limits, Status
-from fieldmend.core.noise import estimate_noise
+from fieldmend.core.noise import Noise, estimate_noise, of_all_slots
 from fieldmend.core.problem import LowRank, Scaling, spectral_edge
 from fieldmend.core.prox import Array, Mask
 from fieldmend.core.readings import checked
@@ -247,13 +247,16 @@ def decompose(  # noqa: PLR0913  (the options are the public contract)
     R = scaling.apply(X, O) if stayed is None else stayed.scaled(scaling)
     _check_size(R)
     limits = Limits(tol, max_iter or row.max_iter, max_seconds, callback)
-    noise, start, level = 1.0, None, 0.0
+    noise, start, level, directions = 1.0, None, 0.0, None
     if row.scaled and (mu is None or scale or debias):
-        R, scaling, noise, start = _measured(R, O, scaling, seed=seed, scale=scale)
+        R, scaling, found = _measured(R, O, scaling, seed=seed, scale=scale)
+        noise, directions = found.level, found.directions
         level = noise * spectral_edge(R.shape, float(O.mean()))
+        if found.start is not None and warm_start is None and method != "apg":
+            start = of_all_slots(found.start, R, O, level)
     if warm_start is not None:
         start, level = _rebased(warm_start, scaling, X.shape), 0.0
-    task = Task(R, O, scaling, limits, noise, lam, mu, delta, seed, start, level)
+    task = Task(R, O, scaling, limits, noise, lam, mu, delta, seed, start, level, directions)
     solved = row.solve(task, **options)
     if debias:
         solved = debiased(task, solved)
@@ -315,18 +318,20 @@ def _recovered(found: Found, method: str) -> Decomposition:
 
 def _measured(
     R: Array, O: Mask, scaling: Scaling, *, seed: int, scale: bool
-) -> tuple[Array, Scaling, float, LowRank | None]:
+) -> tuple[Array, Scaling, Noise]:
     """The noise; nodes reweighted to have it alike, if scaling is wanted; an L to start from."""
     if scale:
         noise = estimate_noise(R, O, seed=seed)
         R /= noise.weight.astype(R.dtype)
-        return R, replace(scaling, scale=scaling.scale * noise.weight), noise.level, noise.start
+        return R, replace(scaling, scale=scaling.scale * noise.weight), noise
     if R.shape[0] >= R.shape[1]:
-        noise = estimate_noise(R, O, weigh=False, seed=seed)
-        return R, scaling, noise.level, noise.start
+        return R, scaling, estimate_noise(R, O, weigh=False, seed=seed)
     # Unscaled, nodes and slots play the same part: the transpose has to give the same.
     noise = estimate_noise(R.T.copy(), O.T.copy(), weigh=False, seed=seed)
-    return R, scaling, noise.level, None if noise.start is None else noise.start.transposed()
+    start = None
+    if noise.start is not None and len(noise.start.left) == R.shape[1]:
+        start = noise.start.transposed()
+    return R, scaling, replace(noise, start=start)
 
 
 def _check_numbers(**given: float | None) -> None:

@@ -45,6 +45,7 @@ class Task:
     seed: int = 0
     start: LowRank | None = None
     level: float = 0.0  # the μ at which the start is about optimal; 0: at the task's own
+    directions: Array | None = None  # nodes × k, in which the subspace may grow
 
     @property
     def rate(self) -> float:
@@ -94,7 +95,13 @@ def _solve_fast(task: Task, lam: float) -> Solved:
 
     def solve(mu: float, start: LowRank | None, limits: Limits) -> tuple[Solved, LowRank]:
         level = task.level if start is first else 0.0
-        solver = HuberSolver(Problem(R, O, lam, mu), start=start, level=level, seed=task.seed)
+        solver = HuberSolver(
+            Problem(R, O, lam, mu),
+            start=start,
+            level=level,
+            seed=task.seed,
+            directions=None if wide else task.directions,
+        )
         outcome = run(solver, limits)
         L = outcome.state.current
         return _certified(outcome, L.transposed() if wide else L, lam, mu), L

@@ -61,7 +61,7 @@ def sweep(kernel: Callable[..., Parts], *arrays: Any) -> Parts:
         rows, sums = kernel(*(a[block] for a in arrays))
         if block.stop == slots and block.start == 0:
             return rows, tuple(np.float64(1) * s for s in sums)
-        if not totals:
+        if block.start == 0:
             outputs = tuple(np.empty((slots, *r.shape[1:]), r.dtype) for r in rows)
             totals = tuple(np.zeros(np.shape(s)) for s in sums)
         for out, row in zip(outputs, rows, strict=True):

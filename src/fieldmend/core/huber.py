@@ -131,6 +131,8 @@ class HuberSolver:
         so that continuation is skipped).
     seed
         Of the random directions in which the subspace grows.
+    directions
+        Those directions, nodes × any number, where they are known already.
     """
 
     def __init__(
@@ -140,9 +142,11 @@ class HuberSolver:
         start: LowRank | None = None,
         level: float = 0.0,
         seed: int = 0,
+        directions: Array | None = None,
     ) -> None:
         self.problem = problem
         self.start, self.level = start, level
+        self.known = directions
         self.rng = np.random.default_rng(seed)
         self.rate = max(float(problem.observed.mean()), 1e-12)
         self.single = problem.readings.size > SMALL
@@ -348,6 +352,8 @@ class HuberSolver:
         ones where the N×N eigenproblem would cost more than it saves.
         """
         nodes = self.problem.shape[1]
+        if self.known is not None:
+            return self.known
         if nodes > _EXACT:
             return self.rng.standard_normal((nodes, nodes // 2))
         vectors: Array = np.linalg.eigh(self._gram)[1][:, ::-1]
@@ -359,7 +365,7 @@ class HuberSolver:
         from scipy.linalg import eigh  # here: slow to import
 
         nodes = self.problem.shape[1]
-        if nodes > _EXACT:
+        if nodes > _EXACT or self.known is not None:
             return self.reserve
         vectors: Array = eigh(self._gram, subset_by_index=(nodes - _FIRST, nodes - 1))[1][:, ::-1]
         return vectors

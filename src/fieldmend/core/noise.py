@@ -18,6 +18,7 @@ from fieldmend.core.huber import SMALL, HuberSolver
 from fieldmend.core.problem import LowRank, Problem, default_lam, spectral_edge
 from fieldmend.core.prox import Array, Mask
 from fieldmend.core.ranks import parted, quantiles
+from fieldmend.core.small import each_solved
 
 _FALL = 0.5
 _MET = 1.01  # μ this close to the noise's spectral norm has met it
@@ -29,6 +30,7 @@ _LEAST = 1e-4  # the least noise, as a share of the readings' spread: below, sol
 _NONE = 1e-3  # share of the readings' spread below which noise is as good as none
 _POOLED = 30.0  # readings' worth of the network's level in each node's own
 _NORMAL = 1.4826  # median absolute deviation → standard deviation
+_MOST = 40  # directions for which a regression of every slot is cheap beside the solve
 _HUGE = 1e6  # spreads, of the largest reading: from there the path comes down to the noise
 
 
@@ -38,7 +40,8 @@ class Noise:
 
     level: float
     weight: Array  # per node, about its noise relative to the network's
-    start: LowRank | None  # of the weighted readings; None if thinned or nearly noise-free
+    start: LowRank | None  # of the weighted readings, some of the slots; None if nearly noise-free
+    directions: Array | None = None  # nodes × k, in which a solver's subspace may grow
 
 
 def estimate_noise(readings: Array, observed: Mask, *, weigh: bool = True, seed: int = 0) -> Noise:
@@ -63,6 +66,7 @@ def estimate_noise(readings: Array, observed: Mask, *, weigh: bool = True, seed:
     floor = _LEAST * spread * edge
     problem = Problem(readings, observed, lam, floor)
     solver = HuberSolver(problem, seed=seed)
+    solver.known = solver.reserve  # the path takes more than the first few
     state, weight = solver.init(), np.ones(nodes)
     for _ in range(_LEVELS):
         mu = state.mu
@@ -89,8 +93,40 @@ def estimate_noise(readings: Array, observed: Mask, *, weigh: bool = True, seed:
     doubt = 3.5 / np.sqrt(max(float(np.median(observed.sum(axis=0))), 1.0))
     level *= 1.0 + max(0.0, doubt - np.sqrt(nodes / slots))
     # Without noise the path falls faster than its iterate can follow: no good start.
-    useful = stride == 1 and level > _NONE * spread
-    return Noise(max(level, _LEAST * spread), weight, L if useful else None)
+    start = L if level > _NONE * spread else None
+    return Noise(max(level, _LEAST * spread), weight, start, solver.known)
+
+
+def of_all_slots(L: LowRank, readings: Array, observed: Mask, mu: float) -> LowRank | None:
+    """The L of every slot from that of some, evenly spaced: where it is about optimal at this μ.
+
+    The directions stay. With them, an optimum asks of each slot for a ridge regression of what is
+    no anomaly, whose penalty is μ over the singular value of a direction: a few small equations.
+    """
+    slots, d = readings.shape[0], mu * default_lam(readings.shape, float(observed.mean()))
+    if slots == len(L.left) or not 0 < L.rank <= _MOST:
+        return L if slots == len(L.left) else None
+    L = L.orthonormal()
+    size = np.linalg.norm(L.left, axis=0) * np.sqrt(slots / len(L.left))
+    if not size.all():
+        return None
+    ridge, V = np.diag(mu / size)[:, :, None], L.right.astype(np.float32)
+    i, j = np.triu_indices(L.rank)
+    far = d + 3.0 * float(np.sqrt((size**2).sum() / (slots * len(V))))  # farther than the field is
+
+    def kernel(R: Array, O: Mask) -> tuple[tuple[Array], tuple[()]]:
+        R, pairs = R.astype(np.float32, copy=False), V[:, i] * V[:, j]
+        left, square = np.zeros((len(R), L.rank), np.float32), np.empty((*ridge.shape[:2], len(R)))
+        for limit in (far, d, d, d):
+            away = np.abs(R - left @ V.T)
+            weight = O * (limit / np.maximum(away, limit)).astype(np.float32)
+            square[i, j] = square[j, i] = (weight @ pairs).T
+            side = (weight * R) @ V
+            left = each_solved(square + ridge, side.T[:, None])[:, 0].T.astype(np.float32)
+        return (left,), ()
+
+    (left,), _ = sweep(kernel, readings, observed)
+    return LowRank(left[:], V)  # brought here, where they lie elsewhere
 
 
 def _levels(heard: Array, rest: Array, factor: float) -> tuple[float, Array]:

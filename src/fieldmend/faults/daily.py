@@ -21,6 +21,7 @@ from fieldmend.faults.stretches import (
     Array,
     Mask,
     bounded,
+    middle,
     node_medians,
     slot_medians,
     stretches,
@@ -35,6 +36,8 @@ ALIKE, SELDOM = 0.5, 0.25
 # Share of the other days on which a node goes there at that hour, and how often chance may put so
 # many of them there rather than a quarter, half or three quarters of a day later.
 HABIT, BY_CHANCE = 0.1, 0.001
+# Parts of a day that are such other times; readings half of which is one.
+SHIFTS, SHORT = (0.25, 0.5, 0.75), 2
 
 
 def daily(X: Any, flagged: Mask, context: Context) -> Mask:
@@ -112,9 +115,14 @@ def daily(X: Any, flagged: Mask, context: Context) -> Mask:
         )
     own = _own(values, flagged)
     for its_own, group in groupby(np.flatnonzero(~usual).tolist(), key=lambda i: int(node[i])):
-        habits = _Habits(own[:, its_own], a_day)
-        for k in group:
+        habits, its = _Habits(own[:, its_own], a_day), np.array(list(group))
+        short = stop[its] - start[its] <= SHORT
+        for k in its[~short]:
             usual[k] = habits.have(int(start[k]), int(stop[k]))
+        for length in range(1, SHORT + 1):
+            some = its[short & (stop[its] - start[its] == length)]
+            if some.size:
+                usual[some] = habits.all_have(start[some], length)
     for n, a, b in zip(node[usual], start[usual], stop[usual], strict=True):
         out[a:b, n] = flagged[a:b, n]
     return out
@@ -135,7 +143,6 @@ class _Habits:
     def __init__(self, own: Array, a_day: float) -> None:
         self.own, self.a_day, self.heard = own, a_day, _before(~np.isnan(own))
         self.hour = max(round(a_day / HOURS), 1)
-        self.highest: dict[tuple[float, int], Array] = {}
 
     def have(self, start: int, stop: int) -> bool:
         """Whether it goes half as far for half as long around that hour, and hardly at others."""
@@ -147,9 +154,39 @@ class _Habits:
         then, asked = self._came(far, start, length, days)
         if not then > HABIT * asked:
             return False
-        shifts = (0.25, 0.5, 0.75)
-        total = then + sum(self._came(far, start, length, days + shift)[0] for shift in shifts)
-        return float(bdtrc(then - 1, total, 1 / (1 + len(shifts)))) <= BY_CHANCE
+        total = then + sum(self._came(far, start, length, days + shift)[0] for shift in SHIFTS)
+        return float(bdtrc(then - 1, total, 1 / (1 + len(SHIFTS)))) <= BY_CHANCE
+
+    def all_have(self, start: Array, length: int) -> Mask:
+        """The same of many excursions of one reading or two, which is what most are."""
+        size = np.array(
+            [middle(x[~np.isnan(x)]) for x in (self.own[a : a + length] for a in start)]
+        )
+        out = np.zeros(start.shape, dtype=np.bool_)
+        last = len(self.own) // self.a_day + 1  # days before and after: any are within the record
+        days = np.delete(np.arange(-last, last + 1), int(last))
+        for side in (1.0, -1.0):
+            at = np.flatnonzero(np.sign(size) == side)
+            highest, least = self._highest(side, length), ALIKE * np.abs(size[at])
+            then, asked = self._all_came(highest, least, start[at], length, days)
+            often = then > HABIT * asked
+            at, then, least = at[often], then[often], least[often]
+            total = then + sum(
+                self._all_came(highest, least, start[at], length, days + shift)[0]
+                for shift in SHIFTS
+            )
+            out[at] = bdtrc(then - 1.0, total, 1 / (1 + len(SHIFTS))) <= BY_CHANCE
+        return out
+
+    def _all_came(
+        self, highest: Array, least: Array, start: Array, length: int, days: Array
+    ) -> tuple[Array, Array]:
+        """Of each on how many of the other days it went as far, and on how many it was heard."""
+        width = length + 2 * self.hour
+        first = start[:, None] - self.hour + np.round(days * self.a_day).astype(np.intp)
+        heard = _within(self.heard, first, width) >= 1
+        far = highest[np.clip(first + width, 0, highest.size - 1)] >= least[:, None]
+        return np.count_nonzero(far & heard, axis=1), np.count_nonzero(heard, axis=1)
 
     def _came(
         self, far: Callable[[Array], Mask], start: int, length: int, days: Array
@@ -160,19 +197,14 @@ class _Habits:
         return int(np.count_nonzero(far(first[heard]))), int(np.count_nonzero(heard))
 
     def _far(self, size: float, length: int) -> Callable[[Array], Mask]:
-        """Whether, in the hours that begin with some slots, it goes half as far for half as long.
-
-        Of one reading or two, half of which is one, the highest of all hours is found once.
-        """
+        """Whether, in the hours from some slots on, it goes half as far for half as long."""
         width, half = length + 2 * self.hour, (length + 1) // 2
-        side, least = float(np.sign(size)), ALIKE * abs(size)
-        if half > 1:
-            count = _before(self.own * side >= least)
-            return lambda first: _within(count, first, width) >= half
-        if (side, width) not in self.highest:
-            self.highest[side, width] = _highest(self.own * side, width)
-        highest = self.highest[side, width]
-        return lambda first: highest[np.clip(first + width, 0, highest.size - 1)] >= least
+        count = _before(self.own * float(np.sign(size)) >= ALIKE * abs(size))
+        return lambda first: _within(count, first, width) >= half
+
+    def _highest(self, side: float, length: int) -> Array:
+        """Of one reading or two, half of which is one, the highest of all hours is found once."""
+        return _highest(self.own * side, length + 2 * self.hour)
 
 
 def _before(marks: Mask) -> Array:

@@ -81,15 +81,16 @@ def own_ways(values: Array, found: Mask, *, habit: bool = False) -> Mask:
     others = np.flatnonzero(~np.isnan(sound).all(axis=0))
     if not accused.size or others.size < LIKEST:
         return out
-    ways, company = _Ways(sound), _Company(sound)
+    ways, company = _Ways(values, sound), _Company(sound)
     for n in map(int, accused):
-        if not habit and company.foretells(n):
-            continue
         at = np.flatnonzero(~np.isnan(values[:, n]))
         marks = found[at, n]
         for a, b in zip(*stretches(joined(marks, JOINED)), strict=True):
             own = at[a:b][marks[a:b]]
-            out[own, n] = ways.usual(n, values, own, own_past=True)
+            out[own, n] = ways.usual(n, own, own_past=True)
+        # Asked last: it costs most.
+        if not habit and out[:, n].any() and company.foretells(n):
+            out[:, n] = False
     return out & found
 
 
@@ -120,16 +121,17 @@ def as_others_do(X: Any, asked: Mask, false: Mask, *, real: bool = False) -> Mas
         return out
     values, _ = bounded(X)
     sound = np.where(asked | false, np.nan, values)
-    ways, company = _Ways(np.where(false, np.nan, values) if real else sound), _Company(sound)
-    for n in map(int, np.flatnonzero(asked.any(axis=0))):
-        if company.foretells(n):
-            continue
+    known = np.where(false, np.nan, values) if real else sound
+    ways, company = _Ways(values, known), _Company(sound)
+    for n in map(int, np.flatnonzero(np.count_nonzero(asked, axis=0) >= VISIT)):
         at = np.flatnonzero(~np.isnan(values[:, n]))
         marks, beside = asked[at, n], false[at, n]
         for a, b in zip(*stretches(joined(marks | beside, VISIT)), strict=True):
             own = at[a:b][marks[a:b]]
             if own.size >= VISIT and not beside[a:b].any():
-                out[own, n] = ways.usual(n, values, own, own_past=real)
+                out[own, n] = ways.usual(n, own, own_past=real)
+        if out[:, n].any() and company.foretells(n):  # asked last: it costs most
+            out[:, n] = False
     return out
 
 
@@ -157,15 +159,15 @@ def visits(X: Any, flagged: Mask, *, habit: bool = False) -> Mask:
         return out
     values, _ = bounded(X)
     sound = np.where(flagged, np.nan, values)
-    ways, company = _Ways(sound), _Company(sound)
+    ways, company = _Ways(values, sound), _Company(sound)
     for n in map(int, np.flatnonzero(flagged.any(axis=0))):
         at = np.flatnonzero(~np.isnan(values[:, n]))
         first, stop = stretches(flagged[at, n])
         long = stop - first >= VISIT
-        if not long.any() or (not habit and company.foretells(n)):
-            continue
         for a, b in zip(first[long], stop[long], strict=True):
-            out[at[a:b], n] = ways.stepped(n, ways.jump(n, values, at[a:b]))
+            out[at[a:b], n] = ways.stepped(n, ways.jump(n, at[a:b]))
+        if not habit and out[:, n].any() and company.foretells(n):  # asked last: it costs most
+            out[:, n] = False
     return out
 
 
@@ -195,17 +197,22 @@ def _step(column: Array, share: float) -> float:
 
 
 class _Ways:
-    """How far nodes go from the rest of their record, beside what most of them do."""
+    """How far nodes go from the rest of their record, beside what most of them do.
 
-    def __init__(self, readings: Array) -> None:
-        self.level = node_medians(readings)
-        self.common = np.nan_to_num(slot_medians(readings - self.level))
-        self.apart = readings - self.level - self.common[:, None]
+    `values` are all readings, `sound` those that tell what nodes do.
+    """
+
+    def __init__(self, values: Array, sound: Array) -> None:
+        self.values = values
+        self.level = node_medians(sound)
+        self.common = np.nan_to_num(slot_medians(sound - self.level))
+        self.apart = sound - self.level - self.common[:, None]
         self.heard = ~np.isnan(self.apart)
         self.step = np.array([_often(np.abs(np.diff(x[~np.isnan(x)]))) for x in self.apart.T])
         self._farthest: dict[int, Array] = {}
+        self._own: _Own | None = None  # of the node that was asked last: nodes come one by one
 
-    def usual(self, node: int, values: Array, own: Array, *, own_past: bool = False) -> bool:
+    def usual(self, node: int, own: Array, *, own_past: bool = False) -> bool:
         """Whether others go half as far as a node goes in some slots, for a quarter as long.
 
         Not if it jumps there or back as they do not: levels that wander do not jump. With
@@ -216,12 +223,13 @@ class _Ways:
         first, stop = int(own[0]), int(own[-1]) + 1
         length = max(min(int(AS_LONG * (stop - first)), len(self.common) // 2), 1)
         length = 1 << (length.bit_length() - 1)  # few lengths: a power of two
+        past = self._of(node)
         apart = np.full(stop - first, np.nan)
-        apart[own - first] = values[own, node] - self.level[node] - self.common[own]
+        apart[own - first] = past.beside[own] - self.level[node]
         way = float(_means(apart, length).max(initial=0.0))
-        if own_past and self._again(node, values, (first, stop), length) >= AS_FAR * way:
+        if own_past and past.again((first, stop), length, AS_FAR * way):
             return True
-        jump = self.jump(node, values, own)
+        jump = past.jump(own)
         if jump >= AS_FAR * way and not self.stepped(node, jump):
             return False
         return _habit(self._ways(length), node, way)
@@ -230,32 +238,15 @@ class _Ways:
         """Whether others make steps half as large, twice at least."""
         return jump > 0 and _habit(self.step, node, jump)
 
-    def jump(self, node: int, values: Array, own: Array) -> float:
+    def jump(self, node: int, own: Array) -> float:
         """The larger of the steps by which a node comes to some slots and goes from there."""
-        apart = values[:, node] - self.common
-        heard = np.flatnonzero(~np.isnan(apart))
-        first, last = np.searchsorted(heard, own[[0, -1]])
-        ends = [(first - 1, first), (last, last + 1)]
-        return max(
-            (
-                float(abs(apart[heard[j]] - apart[heard[i]]))
-                for i, j in ends
-                if i >= 0 and j < heard.size
-            ),
-            default=0.0,
-        )
+        return self._of(node).jump(own)
 
-    def _again(self, node: int, values: Array, where: tuple[int, int], length: int) -> float:
-        """How far a node itself goes for so long at three other times at least."""
-        apart = values[:, node] - self.level[node] - self.common
-        apart[where[0] : where[1]] = np.nan
-        size, apart_by = _means(apart, length), where[1] - where[0]
-        out: list[float] = []
-        while len(out) < OCCASIONS and size.size and size.max() > 0:
-            k = int(np.argmax(size))
-            out.append(float(size[k]))
-            size[max(k - apart_by, 0) : k + apart_by + 1] = 0.0
-        return out[-1] if len(out) == OCCASIONS else 0.0
+    def _of(self, node: int) -> _Own:
+        if self._own is None or self._own.node != node:
+            beside = self.values[:, node] - self.common
+            self._own = _Own(node, beside, float(self.level[node]))
+        return self._own
 
     def _ways(self, length: int) -> Array:
         """How far the mean of so many slots of each node is from that of its others."""
@@ -267,6 +258,52 @@ class _Ways:
             away[(count < length / 4) | (rest < count)] = 0.0
             self._farthest[length] = away.max(axis=0)
         return self._farthest[length]
+
+
+class _Own:
+    """One node beside what most do; what every stretch of it asks for is made once."""
+
+    def __init__(self, node: int, beside: Array, level: float) -> None:
+        self.node, self.beside, self.level = node, beside, level
+        self.heard = np.flatnonzero(~np.isnan(beside))
+        self._sizes: dict[int, Array] = {}
+
+    def jump(self, own: Array) -> float:
+        """The larger of the steps by which it comes to some slots and goes from there."""
+        heard = self.heard
+        first, last = np.searchsorted(heard, own[[0, -1]])
+        ends = [(first - 1, first), (last, last + 1)]
+        return max(
+            (
+                float(abs(self.beside[heard[j]] - self.beside[heard[i]]))
+                for i, j in ends
+                if i >= 0 and j < heard.size
+            ),
+            default=0.0,
+        )
+
+    def again(self, where: tuple[int, int], length: int, far: float) -> bool:
+        """Whether it goes so far for so long at three other times than these slots at least."""
+        if far <= 0:
+            return True
+        if length not in self._sizes:
+            self._sizes[length] = _means(self.beside - self.level, length)
+        first, stop = where
+        # Means that hold some of these slots are taken without them.
+        begin = max(first - length + 1, 0)
+        around = self.beside[begin : stop + length - 1] - self.level
+        around[first - begin : stop - begin] = np.nan
+        beside = _means(around, length)
+        at = np.flatnonzero(self._sizes[length] >= far)
+        at = at[(at < begin) | (at >= begin + beside.size)]
+        size = np.concatenate([self._sizes[length][at], beside[beside >= far]])
+        at = np.concatenate([at, begin + np.flatnonzero(beside >= far)])
+        for _ in range(OCCASIONS - 1):
+            if not at.size:
+                return False
+            others = np.abs(at - at[np.argmax(size)]) > stop - first
+            at, size = at[others], size[others]
+        return bool(at.size)
 
 
 def _habit(sizes: Array, node: int, size: float) -> bool:
@@ -305,7 +342,7 @@ class _Company:
         Not where they do so of fewer than half of the nodes: things that wander go alike now and
         then, and one of them may seem to be foretold.
         """
-        return left_over(self.sound, node) <= UNTOLD and self._is_close()
+        return self._is_close() and left_over(self.sound, node) <= UNTOLD
 
     def _is_close(self) -> bool:
         if self._close is None:

@@ -13,7 +13,7 @@ import numpy as np
 
 from fieldmend.core.huber import HuberSolver
 from fieldmend.core.loop import Limits, run
-from fieldmend.core.noise import estimate_noise
+from fieldmend.core.noise import Noise, estimate_noise, of_all_slots
 from fieldmend.core.problem import LowRank, Problem, default_lam, spectral_edge
 from fieldmend.core.prox import Array, Mask
 from fieldmend.core.refit import refit
@@ -47,7 +47,7 @@ def mixture_start(data: Data, every: Data, *, seed: int) -> tuple[Mask, Field, A
     R, O = np.ascontiguousarray(data.readings.T), np.ascontiguousarray(data.used.T)
     noise = estimate_noise(R, O, seed=seed)
     R = R / noise.weight
-    L = _convex(R, O, noise.level, noise.start, seed)
+    L = _convex(R, O, noise, seed)
     found = refit(R, O, L, noise=noise.level, seed=seed)
     fitted = found.low_rank.left @ (found.low_rank.right * noise.weight[:, None]).T
     threshold = found.threshold * noise.weight
@@ -55,15 +55,17 @@ def mixture_start(data: Data, every: Data, *, seed: int) -> tuple[Mask, Field, A
     return false, _as_field(fitted.T, found.rank, data.using(data.used & ~false)), threshold
 
 
-def _convex(R: Array, O: Mask, level: float, start: LowRank | None, seed: int) -> LowRank:
-    wide = R.shape[0] < R.shape[1]
+def _convex(R: Array, O: Mask, noise: Noise, seed: int) -> LowRank:
+    wide, rate = R.shape[0] < R.shape[1], float(O.mean())
+    mu = noise.level * spectral_edge(R.shape, rate)
+    start = None if noise.start is None else of_all_slots(noise.start, R, O, mu)
     if wide:
         R, O = np.ascontiguousarray(R.T), np.ascontiguousarray(O.T)
         start = None if start is None else start.transposed()
-    rate = float(O.mean())
-    mu = level * spectral_edge(R.shape, rate)
     problem = Problem(R, O, default_lam(R.shape, rate), mu)
-    L = run(HuberSolver(problem, start=start, level=mu, seed=seed), _LIMITS).state.current
+    known = None if wide else noise.directions
+    solver = HuberSolver(problem, start=start, level=mu, seed=seed, directions=known)
+    L = run(solver, _LIMITS).state.current
     return L.transposed() if wide else L
 
 
