@@ -163,6 +163,18 @@ def test_intervals_are_as_wide_as_it_is_restless(followed, noise, wider):
     assert (one.upper[0] - one.lower[0] > other.upper[0] - other.lower[0]) is np.bool_(wider)
 
 
+def test_a_network_that_grows_restless_has_wide_intervals_within_half_an_hour(followed):
+    model, found, values = followed
+    follower, rng, widths = Follower(model, witnesses=found), np.random.default_rng(3), []
+    for t in range(FITTED, FITTED + 36):
+        noise = rng.normal(0, 0.5, NODES) * (t >= FITTED + 30)
+        readings = {name: X[t] + noise for name, X in values.items()}
+        readings["t"][0] = np.nan
+        one = follower.follow(readings, NAMES, 300_000_000 * t, 300_000_000)["t"]
+        widths.append(one.upper[0] - one.lower[0])
+    assert widths[-1] > 2.0 * widths[29]
+
+
 def test_a_place_that_changed_in_both_conditions_does_not_drift():
     ring = (np.arange(12)[:, None] + np.arange(1, 7)) % 12
     part = Implied(np.zeros(12), ring, np.full((12, 6), 1 / 6), np.full(12, 2.0))

@@ -214,11 +214,10 @@ class _Slot:
     def expected(self, node: int) -> tuple[float, float]:
         """What is implied of a node, and by how much it was off at most, as calm as now."""
         scale, left = self.part.scale, float(self.left[node])
-        implied = float(scale.forward(self.y[node])) - left
         most = float(self.restless * self.limit[node] / self.part.times)
-        at, end = (
-            float(scale.back(np.float64(x))) for x in (implied, implied + np.sign(left) * most)
-        )
+        less: Array = np.array([left, left - np.sign(left) * most])
+        there: Array = scale.forward(self.y[[node, node]]) - less
+        at, end = scale.back(there).tolist()
         return at, abs(end - at)
 
     @property
