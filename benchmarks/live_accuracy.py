@@ -9,6 +9,7 @@ Writes benchmarks/results/live_accuracy.md.
 from __future__ import annotations
 
 import argparse
+import json
 import time
 from dataclasses import replace
 from pathlib import Path
@@ -106,6 +107,7 @@ def measured(
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--slots", type=int, default=432)
+    parser.add_argument("--only", nargs="*", default=list(PATTERNS), help="others are kept")
     given = parser.parse_args()
     asked_for_intellab()
     past = cut(intellab(), slice(0, FITTED))
@@ -121,16 +123,21 @@ def main() -> None:
         "| rev 1 | CPU s a slot |",
         "| --- " * 12 + "|",
     ]
-    for name in PATTERNS:
+    kept = RESULTS.with_suffix(".json")
+    for name in given.only:
         f = measured(model, companions, name, given.slots)
-        lines.append(
+        line = (
             f"| {name} | {f['n']:,} | {f['last value']:.3f} | {f['rev 0']:.3f} "
             f"| {f['rev 0'] / f['last value']:.2f} | {f['rev 1']:.4f} | {f['batch']:.4f} "
             f"| {f['rev 1'] / f['batch']:.2f} | {f['rev 1 there'] / f['ended']:.2f} "
             f"| {f['held 0']:.3f} | {f['held 1']:.3f} | {f['cpu']:.3f} |"
         )
-        print(lines[-1], flush=True)
-    RESULTS.write_text("# Live: accuracy\n\n" + "\n".join(lines) + "\n")
+        print(line, flush=True)
+        found = json.loads(kept.read_text()) if kept.exists() else {}
+        found[name] = line
+        kept.write_text(json.dumps(found, indent=1) + "\n")
+        rows = [found[one] for one in PATTERNS if one in found]
+        RESULTS.write_text("# Live: accuracy\n\n" + "\n".join([*lines, *rows]) + "\n")
 
 
 if __name__ == "__main__":
