@@ -102,6 +102,24 @@ def test_a_stream_with_an_end_is_closed_to_its_last_reading(tmp_path, capsys):
     assert rows == (20 * NODES,)
 
 
+def test_a_stream_that_ends_has_moved_its_old_days(tmp_path):
+    """It waits for the day that is being written: a process that ends beside it is killed by it."""
+    rows = [
+        {"node": f"m{k}", "time": f"2026-03-{1 + hour // 24:02}T{hour % 24:02}:00Z", "t": 20.0 + k}
+        for hour in range(120)
+        for k in range(3)
+    ]
+    command = [
+        sys.executable, "-m", "fieldmend", "live", "-", "--state", str(tmp_path / "site"),
+        "--keep", "2d", "--listen", "127.0.0.1:0",
+    ]  # fmt: skip
+    text = "\n".join(map(json.dumps, rows))
+    done = subprocess.run(command, input=text, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+    days = sorted(path.name for path in (tmp_path / "site" / "days").glob("*.readings.parquet"))
+    assert days == [f"2026-03-0{day}.readings.parquet" for day in (1, 2)]
+
+
 def test_a_service_that_is_stopped_has_not_failed(tmp_path):
     """SIGTERM, as systemd sends it: exit 0, and one JSON object where that was asked for."""
     command = [

@@ -9,12 +9,16 @@ from fieldmend.live.growing import MEMORY, Past
 from fieldmend.live.implied import beyond
 
 
-def heard(*courses, every=1):
-    """Nodes' distances, in limits, slot by slot; each is heard in one slot of so many."""
+def heard(*courses, every=1, restless=1.0):
+    """Nodes' distances, in limits, slot by slot; each is heard in one slot of so many.
+
+    `restless`: by slot, what the limits are multiplied by.
+    """
     past = Past.of(len(courses))
-    for time, ratio in enumerate(np.array(courses).T):
-        which = np.arange(len(ratio)) % every == time % every
-        past.hear(which, ratio, time)
+    more = np.broadcast_to(restless, len(courses[0]))
+    for time, way in enumerate(np.array(courses).T):
+        which = np.arange(len(way)) % every == time % every
+        past.hear(which, way / more[time], way, time)
     return past
 
 
@@ -49,6 +53,16 @@ def test_a_drift_longer_than_what_is_remembered_is_seen_and_rare_readings_are_en
     rare = heard(*[np.linspace(0.0, 1.4, 60)] * 3, every=3)  # in one slot of three
     assert rare.heard.tolist() == [20, 20, 20]
     assert all(rare.drifts_since(k) is not None for k in range(3))
+
+
+def test_what_became_calm_has_not_leapt_and_a_leap_is_none_where_it_became_restless():
+    slots = np.arange(80)
+    calm_now, calm_then = np.where(slots < 70, 4.0, 1.0), np.where(slots < 50, 1.0, 1.5)
+    step = np.where(slots < 45, 0.0, 2.0)
+    past = heard(ramp(80, 60, 1.5), restless=calm_now)
+    assert past.drifts_since(0) is not None
+    assert heard(ramp(80, 60, 1.5), restless=4.0).drifts_since(0) is None
+    assert heard(step, restless=calm_then).drifts_since(0) is None
 
 
 def test_of_more_days_the_largest_is_farther_and_less_beyond_it_is_enough():

@@ -210,7 +210,7 @@ def test_days_stay_while_a_model_is_fitted_to_them(monkeypatch):
     from fieldmend.live import running
 
     moved = []
-    monkeypatch.setattr(running, "move_old_days", lambda _, before: moved.append(before))
+    monkeypatch.setattr(running, "move_old_days", lambda _, before, __: moved.append(before))
     one = SimpleNamespace(models=SimpleNamespace(fitting=True), closed=9 * DAY, journal=None)
     keeper = running._Keeper(one, 2 * DAY)
     keeper.look(9 * DAY)

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import fieldmend as fm
+from fieldmend.field.power import Power
 from fieldmend.flags import Flag
 from fieldmend.live import implied, witnesses
 from fieldmend.live.companions import Companions, Drifts
@@ -140,11 +141,10 @@ def test_many_false_companions_make_nobody_false():
     off = part.soundly(y, known)
     assert np.flatnonzero(np.abs(off) > 1.0).tolist() == [1, 5, 9]
     np.testing.assert_allclose(off[[1, 5, 9]], (8.0, -30.0, 15.0), atol=0.5)
-    assert (part.common(off, known) == 1.0).all()
-    # All are off: no drift of one; but who was false before is so still.
-    np.testing.assert_array_equal(part.common(np.full(20, 3.0), known), np.where(known, 1.0, 3.0))
-    # Nor is so much excused, whoever is off with it.
-    np.testing.assert_array_equal(part.common(np.full(20, 9.0), known), np.where(known, 1.0, 4.0))
+    told, restless, apart = part.judged(y, known)
+    np.testing.assert_array_equal(told, off)
+    assert restless == 1.0
+    assert apart[[1, 5, 9]].all()
 
 
 @pytest.mark.parametrize(("noise", "wider"), [(0.0, False), (0.5, True)])
@@ -161,6 +161,18 @@ def test_intervals_are_as_wide_as_it_is_restless(followed, noise, wider):
         )
     assert one.lower[0] < one.estimate[0] < one.upper[0]
     assert (one.upper[0] - one.lower[0] > other.upper[0] - other.lower[0]) is np.bool_(wider)
+
+
+def test_a_network_that_grows_restless_has_wide_intervals_within_half_an_hour(followed):
+    model, found, values = followed
+    follower, rng, widths = Follower(model, witnesses=found), np.random.default_rng(3), []
+    for t in range(FITTED, FITTED + 36):
+        noise = rng.normal(0, 0.5, NODES) * (t >= FITTED + 30)
+        readings = {name: X[t] + noise for name, X in values.items()}
+        readings["t"][0] = np.nan
+        one = follower.follow(readings, NAMES, 300_000_000 * t, 300_000_000)["t"]
+        widths.append(one.upper[0] - one.lower[0])
+    assert widths[-1] > 2.0 * widths[29]
 
 
 def test_a_place_that_changed_in_both_conditions_does_not_drift():
@@ -242,12 +254,82 @@ def test_companions_are_in_the_file_and_those_of_earlier_files_are_read(tmp_path
         earlier = {
             k: v
             for k, v in file.items()
-            if k.rstrip("01") not in ("other", "gain", "rest", "times")
+            if k.rstrip("01") not in ("other", "gain", "rest", "times", "usual")
         }
     np.savez(tmp_path / "d.npz", **earlier)
     off, limit = Companions.load(tmp_path / "d.npz").parts["t"].left(np.ones(10), np.ones(10))
     np.testing.assert_array_equal(limit, found["t"].limit)
     assert off.tolist() == [1.0] * 10
+
+
+def network(rng, slots=1152, nodes=24, loud=1.0):
+    """Days of places that follow three courses, each with its own unrest, more so by day."""
+    courses = np.cumsum(rng.normal(0, 0.1, (slots, 3)), axis=0)
+    by_day = 1.0 + 2.0 * (np.sin(2 * np.pi * np.arange(slots) / 288) > 0)[:, None]
+    own = np.zeros((slots, nodes))
+    for t in range(1, slots):
+        own[t] = 0.9 * own[t - 1] + rng.normal(0, 0.05, nodes)
+    return courses @ rng.normal(0, 1, (3, nodes)) + loud * by_day * own
+
+
+def test_where_all_are_off_more_is_no_wonder_and_half_of_them_may_drift_at_once():
+    rng = np.random.default_rng(5)
+    X = network(rng)
+    one = implied.fit({"t": X[:864]}, days=3)["t"]
+    nobody = np.zeros(24, np.bool_)
+    far = np.median([one.judged(y, nobody)[1] for y in X[864:]])
+    loud = X[864:] + 4.0 * rng.normal(0, np.median(one.limit), (288, 24))
+    assert np.median([one.judged(y, nobody)[1] for y in loud]) > 3.0 * far
+    y = X[900].copy()
+    y[:5] += (8.0 * one.limit * np.resize((1.0, -1.0), 24))[:5]
+    off, restless, apart = one.judged(y, nobody)
+    assert restless < 2.0
+    assert (np.abs(off[:5]) > restless * one.rest[:5]).all()
+    assert apart[:5].all()
+    known = nobody.copy()
+    known[:5] = True  # who is known to be false is still off, and still alone
+    off, restless, apart = one.judged(y, known)
+    assert restless < 2.0
+    assert apart[:5].all()
+
+
+def test_three_alike_that_are_off_together_do_not_drift():
+    ring = (np.arange(12)[:, None] + np.arange(1, 7)) % 12
+    one = Implied(np.zeros(12), ring, np.full((12, 6), 1 / 6), np.full(12, 2.0))
+    y = np.zeros(12)
+    y[[3, 4, 5]] = 6.0
+    nobody = np.zeros(12, np.bool_)
+    assert not one.judged(y, nobody)[2][3]  # 4 and 5 are like 3
+    assert one.judged(y, nobody)[2][5]  # neither is like 5
+    y[4] = -6.0
+    assert one.judged(y, nobody)[2][3]  # the other way: no event
+    y[4], y[5] = 2.0, 2.0
+    assert one.judged(y, nobody)[2][3]  # less than half as far
+
+
+def test_skewed_quantities_are_judged_on_their_scale_and_told_in_their_units(tmp_path):
+    rng = np.random.default_rng(3)
+    X = np.exp(0.5 * network(rng) / 1.0 + 3.0)
+    power = Power(1 / 3, 1.0)
+    found = implied.fit({"dust": X[:864]}, 3, {"dust": power})
+    names = tuple(f"n{k}" for k in range(24))
+    Companions(names, found).save(tmp_path / "c.npz")
+    again = Companions.load(tmp_path / "c.npz")
+    assert again.parts["dust"].scale == power
+    root = implied.fit({"dust": power.forward(X[:864])}, 3)["dust"]
+    np.testing.assert_allclose(found["dust"].rest, root.rest)
+    drifts, nothing = Drifts(again), np.full(24, np.nan)
+    for row in range(864, 1000):
+        y = X[row].copy()
+        y[5] = power.back(power.forward(y[5]) + 0.1 * found["dust"].rest[5] * max(0, row - 900))
+        said = {"dust": Said(y, y, nothing, nothing, np.ones(24, np.uint8))}
+        drifts.hear(said, names, row, {"dust": 1}, set())
+        if drifts.sightings():
+            break
+    (one,) = drifts.sightings()
+    assert one.node == 6
+    assert one.value == y[5]
+    assert 0.3 < one.expected / X[row, 5] < 3.0
 
 
 def test_readings_speak_for_gaps_such_as_they_end_and_for_longer_ones_the_wider_measure_is_taken(

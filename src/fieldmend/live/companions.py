@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from fieldmend.core.prox import Mask
 from fieldmend.field.fieldmodel import FieldModel
 from fieldmend.flags import BAD
 from fieldmend.grid import Array, Grid
@@ -55,6 +56,7 @@ class Companions:
                     or witnesses.judged(model[name].quantity)
                 },
                 int(days),
+                {} if model is None else {k: one.view.power for k, one in model.conditions.items()},
             )
         return cls(tuple(grid.nodes), parts, {} if model is None else witnesses.fit(model, grid))
 
@@ -159,23 +161,22 @@ class Drifts:
         by = (
             f"companions and its {shown(now.part.other)} imply" if now.heard else "companions imply"
         )
-        past.hear(np.isfinite(now.y), now.ratio, time)
+        past.hear(np.isfinite(now.y), now.ratio, now.left / now.limit, time)
         far = np.isfinite(now.y) & (np.abs(now.ratio) > 1.0) & ~np.isin(now.flag, BAD)
         for k in np.flatnonzero(far).tolist():
             # Whose drift is known has not come back because it no longer grows.
             since = past.drifts_since(k, known=int(columns[k]) + 1 in aside)
             if since is None:
                 continue
-            off, limit = float(now.left[k]), float(now.limit[k])
+            expected, largest = now.expected(k)
+            off = float(now.y[k]) - expected
             text = (
                 f"{figure(abs(off))} {'above' if off > 0 else 'below'} what its {by}, and growing; "
-                f"on other days it was never off by more than "
-                f"{figure(limit / float(now.part.times))}"
+                f"on other days, as calm as now, it was never off by more than {figure(largest)}"
             )
             yield Sighting(
                 "lasting", int(columns[k]) + 1, condition, "drift", since, text,
-                value=float(now.y[k]), expected=float(now.y[k]) - off,
-                score=abs(off) / max(limit, 1e-12),
+                value=float(now.y[k]), expected=expected, score=float(abs(now.ratio[k])),
             )  # fmt: skip
 
 
@@ -187,7 +188,8 @@ class _Slot:
     y: Array
     flag: Array
     off: Array
-    common: Array
+    restless: float
+    apart: Mask  # who is off without those most like it
     left: Array
     limit: Array
     heard: bool = False  # its other condition is
@@ -200,8 +202,8 @@ class _Slot:
         if not np.isfinite(filled).all():
             return None
         known = np.array([k + 1 in aside for k in columns.tolist()])
-        off = part.soundly(filled, known)
-        return cls(part, y, flag, off, part.common(off, known), off, part.limit)
+        off, restless, apart = part.judged(part.scale.forward(filled), known)
+        return cls(part, y, flag, off, restless, apart, off, part.limit)
 
     def take_off(self, other: Array | None) -> None:
         """What the other condition tells."""
@@ -209,14 +211,23 @@ class _Slot:
         left, limit = self.part.left(self.off, other)
         self.left, self.limit = left, limit
 
+    def expected(self, node: int) -> tuple[float, float]:
+        """What is implied of a node, and by how much it was off at most, as calm as now."""
+        scale, left = self.part.scale, float(self.left[node])
+        most = float(self.restless * self.limit[node] / self.part.times)
+        less: Array = np.array([left, left - np.sign(left) * most])
+        there: Array = scale.forward(self.y[[node, node]]) - less
+        at, end = scale.back(there).tolist()
+        return at, abs(end - at)
+
     @property
     def alone(self) -> Array:
-        """Distances that many others do not share."""
-        out: Array = self.off / self.common
+        """Distances, were it calm."""
+        out: Array = self.off / self.restless
         return out
 
     @property
     def ratio(self) -> Array:
-        """What is left of them, in limits."""
-        out: Array = self.left / self.common / self.limit
+        """What is left of them, in limits; nothing of what others share."""
+        out: Array = np.where(self.apart, self.left / self.restless / self.limit, 0.0)
         return out

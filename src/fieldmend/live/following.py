@@ -19,6 +19,9 @@ from fieldmend.live.witnesses import Witness, judged, unrest
 from fieldmend.recovery.judging import outside
 from fieldmend.recovery.skewed import Scale
 
+# Pace of a network's intervals: a night's are too narrow for an hour of the morning, not for four.
+# Ten readings a slot make them waver by 6 %, by chance alone: 0.36 √(pace / readings).
+QUICK = 0.3
 LONG = 0.9  # of the gaps that readings end are not longer than what they speak for
 
 Limits = dict[str, tuple[float, float]]
@@ -45,6 +48,10 @@ class Calm:
     held: float = 1.0  # by the intervals that readings would have got
     odd: float = 1.0  # by how odd readings are
     gap: float = 1.0  # slots: the longest gaps of late that readings ended
+
+
+def _beyond(score: Array, allowed: Array | float) -> float:
+    return float(np.mean(score > allowed))
 
 
 def _long(gaps: Array) -> float:
@@ -252,8 +259,8 @@ class Follower:
         if heard.any():
             score, share = now.score[heard], 1.0 - self.model[name].level
             self._calm[name] = Calm(
-                moved(calm.held, float(np.mean(score > calm.held * now.allowed[heard])) - share),
-                moved(calm.odd, float(np.mean(score > calm.odd * usual)) - share),
+                moved(calm.held, _beyond(score, calm.held * now.allowed[heard]) - share, QUICK),
+                moved(calm.odd, _beyond(score, calm.odd * usual) - share, QUICK),
                 calm.gap + PACE * (_long(now.gap[heard]) - calm.gap),
             )
         wide = np.where(now.gap <= max(1.0, calm.gap), calm.held, max(calm.held, calm.odd))

@@ -22,9 +22,10 @@ STEADY = 1 / 3  # of the time since it was a third as far off that it took to tw
 
 @dataclass
 class Past:
-    """The newest readings of each node, in limits, and their times: rings."""
+    """The newest readings of each node: how far off, in limits, and their times: rings."""
 
-    ratio: Array  # nodes × MEMORY
+    ratio: Array  # nodes × MEMORY; limits as restless as the network was
+    way: Array  # in limits of a calm one: what became calm has not leapt
     time: Array
     heard: Array  # how many there were, by node
 
@@ -32,13 +33,15 @@ class Past:
     def of(cls, nodes: int) -> Past:
         """Of so many nodes, of which nothing was heard yet."""
         shape = nodes, MEMORY
-        return cls(np.zeros(shape), np.zeros(shape, np.int64), np.zeros(nodes, np.intp))
+        return cls(
+            np.zeros(shape), np.zeros(shape), np.zeros(shape, np.int64), np.zeros(nodes, np.intp)
+        )
 
-    def hear(self, which: Array, ratio: Array, time: int) -> None:
+    def hear(self, which: Array, ratio: Array, way: Array, time: int) -> None:
         """One slot."""
         at = np.flatnonzero(which)
         place = self.heard[at] % MEMORY
-        self.ratio[at, place], self.time[at, place] = ratio[at], time
+        self.ratio[at, place], self.way[at, place], self.time[at, place] = ratio[at], way[at], time
         self.heard[at] += 1
 
     def drifts_since(self, node: int, *, known: bool = False) -> int | None:
@@ -49,11 +52,14 @@ class Past:
         """
         number, there = int(self.heard[node]), self.heard[node] % MEMORY
         order = np.arange(number) if number < MEMORY else np.r_[there:MEMORY, :there]
-        off = self.ratio[node, order]
-        off = off * np.sign(off[-1])
-        if number < GROWN or not ((off[-HELD:] > 1.0).all() and (off[-GROWN:] > 0.5).all()):
+        if number < GROWN:
             return None
-        begun = 0 if known else _gradual(off)
+        off, way = self.ratio[node, order], self.way[node, order]
+        off, way = off * np.sign(off[-1]), way * np.sign(off[-1])
+        limit = way[-1] / max(off[-1], 1e-12)
+        if not ((off[-HELD:] > 1.0).all() and (way[-GROWN:] > 0.5 * limit).all()):
+            return None
+        begun = 0 if known else _gradual(way)
         return None if begun is None else int(self.time[node, order[begun]])
 
 

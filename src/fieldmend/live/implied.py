@@ -6,6 +6,10 @@ listened to. A drift is judged more closely: what another condition of the node 
 distance is taken off, and what is left is compared with a multiple of the largest in thirds of days
 left out. A new day may exceed those before; a third of a day is longer than a node's restlessness,
 and the rest of the record still has such days.
+
+Distances count by how far off the nodes are in the middle, then and now: by day and in new weather
+all of them are farther off than on calm nights, and a drift is one node's. Half of the nodes may
+drift at once and the middle tells nothing of it.
 """
 
 from __future__ import annotations
@@ -18,6 +22,7 @@ import numpy as np
 
 from fieldmend.core.line import lines
 from fieldmend.core.prox import Mask
+from fieldmend.field.power import PLAIN, Power
 from fieldmend.grid import Array
 
 MOST = 20  # companions
@@ -29,8 +34,11 @@ FAR = 2.0  # times the largest of days left out
 FEW, BEYOND = 3, 2.5  # days, and times the largest of thirds of so few
 TAIL = 3.5  # of the largest of days: a new one is f times that of D others once in (D + 1) f^TAIL
 FEWEST = 6  # nodes
-MANY = 0.08  # of the nodes (three at least) that are off with it: so many do not drift at once
-EXCUSED = 4.0  # times the limit at most that they make of it: ten times the largest of any day
+# A node's largest grows with this power of how far off the nodes are in the middle: in thirds of
+# days left out of 18 records of 8 networks, .75 to 1 give the lowest limits passed as rarely.
+GROWS = 0.75
+NEAR, SPEAK = 10, 2  # nodes most like it; so many of them, off with it, make an event of three
+LIKE = 0.5  # of its distance, each in its limits, that is enough for that
 MOST_FALSE = 12  # companions in a slot that were not known before
 
 
@@ -44,8 +52,15 @@ class Implied:
     limit: Array  # of a distance: who is off by half of it is not listened to
     other: str = ""  # a condition that nodes are off in when they are in this one; "": none
     gain: Array | float = 0.0  # by how much, of what they are off there
-    rest: Array | None = None  # limit of what it leaves: beyond, a node drifts
+    rest: Array | None = None  # limit of what it leaves, while it is calm: beyond, a node drifts
     times: Array | float = 3.0  # that limit, of the largest that was left on other days
+    power: Array | None = None  # p and c of the scale that all this is on; None: of readings
+    usual: Array | float = 0.0  # how far off nodes are in the middle of nodes and slots, in limits
+
+    @property
+    def scale(self) -> Power:
+        """From readings onto the scale, and back."""
+        return PLAIN if self.power is None else Power(float(self.power[0]), float(self.power[1]))
 
     def left(self, off: Array, other: Array | None) -> tuple[Array, Array]:
         """What is left of distances where the nodes' other condition is heard, and its limits.
@@ -75,7 +90,7 @@ class Implied:
         off than what it does to its companions.
         """
         false = known.copy()
-        for _ in range(min(MOST_FALSE, len(y) // 4) + 1):
+        for _ in range(_false(len(y)) + 1):
             sound = self._without(y, false)
             off = self.off(sound)
             ratio = np.where(false, 0.0, np.abs(off) / self.limit)
@@ -87,18 +102,27 @@ class Implied:
         out: Array = np.where(false, y - sound, self.off(sound))
         return out
 
-    def common(self, off: Array, known: Mask) -> Array:
-        """1 where a node is off alone; more where many others, half as much or more, are too.
+    def judged(self, y: Array, known: Mask) -> tuple[Array, float, Mask]:
+        """How far off nodes are, how many times more than usual is no wonder now, and who is alone.
 
-        A drift is one node's. Where many are off, days are new, and what is implied is not so. Who
-        is `known` to be false is not excused by others that become so: its episode would end, and
-        it would be one of the many itself.
+        Whoever may drift is not heard on others, or it would make them restless. Who is `known` to
+        be false is not asked.
         """
-        ratio = np.where(known, 0.0, np.abs(off) / self.limit)
-        many = max(3, int(MANY * len(ratio)))
-        first = np.sort(ratio)[::-1]
-        others = np.where(ratio >= first[many - 1], first[many], first[many - 1])
-        out: Array = np.where(known, 1.0, np.clip(2.0 * others, 1.0, EXCUSED))
+        off = self.soundly(y, known)
+        calm = np.abs(off) / np.maximum(self.limit if self.rest is None else self.rest, 1e-12)
+        order = np.argsort(-np.where(known, 0.0, calm))[: _false(len(y))]
+        far = known.copy()
+        far[order[calm[order] > 1.0]] = True
+        if (far & ~known).any():
+            off = self.soundly(y, far)
+        restless = _restless(off[None, ~known], self.limit[~known], float(self.usual))[0]
+        return off, float(restless), known | self._alone(np.where(known, 0.0, off))
+
+    def _alone(self, off: Array) -> Mask:
+        """Where a node is off without nodes like it that are off the same way: an event."""
+        ratio, near = off / np.maximum(self.limit, 1e-12), self.which[:, :NEAR]
+        along = np.sort(ratio[near] * np.sign(off)[:, None], axis=1)
+        out: Mask = along[:, -min(SPEAK, near.shape[1])] < LIKE * np.abs(ratio)
         return out
 
     def _without(self, y: Array, false: Mask) -> Array:
@@ -118,8 +142,12 @@ class Implied:
         return out
 
 
-def fit(values: Mapping[str, Array], days: int) -> dict[str, Implied]:
+def fit(
+    values: Mapping[str, Array], days: int, scales: Mapping[str, Power] | None = None
+) -> dict[str, Implied]:
     """Every condition that there is enough of, slots × nodes, in a record of so many days.
+
+    `scales`: of skewed quantities. Dust that is off by a tenth is off by much where there is much.
 
     Examples
     --------
@@ -133,9 +161,11 @@ def fit(values: Mapping[str, Array], days: int) -> dict[str, Implied]:
     for name, X in values.items():
         heard = np.isfinite(X)
         if X.shape[1] >= FEWEST and heard.mean(axis=0).min() >= 0.2:
-            Z = lines(X.T, heard.T).T
+            power = (scales or {}).get(name, PLAIN)
+            Z = power.forward(lines(X.T, heard.T).T)
             ridge, off = _left_out(Z, min(DAYS, days))
-            found[name] = replace(_Likest.of(Z).regressed(ridge), limit=_limit(off, FAR))
+            own = None if power == PLAIN else np.array([power.p, power.c])
+            found[name] = replace(_Likest.of(Z).regressed(ridge), limit=_limit(off, FAR), power=own)
             far[name] = _left_out(Z, _thirds(days))[1]
     return {name: _judging(one, name, far, days) for name, one in found.items()}
 
@@ -149,6 +179,11 @@ def beyond(days: int) -> float:
     [2.5, 2.5, 2.1, 1.7]
     """
     return float(BEYOND * ((FEW + 1) / (max(days, FEW) + 1)) ** (1.0 / TAIL))
+
+
+def _false(nodes: int) -> int:
+    """So many nodes at most are taken for false in a slot, beside those that are known to be."""
+    return min(MOST_FALSE, nodes // 4)
 
 
 def _thirds(days: int) -> int:
@@ -176,21 +211,37 @@ def _left_out(Z: Array, parts: int) -> tuple[float, Array]:
 def _judging(one: Implied, name: str, far: Mapping[str, Array], days: int) -> Implied:
     """With the limits of drifts, and the condition that leaves least in parts left out, if any."""
     off, times = far[name], beyond(days)
-    one = replace(one, times=times)
-    best, least = replace(one, rest=_limit(off, times)), float(np.mean(np.abs(off)))
+    usual = float(np.median(_middle(off, one.limit)))
+    calmed = 1.0 / _restless(off, one.limit, usual)[:, None]
+    one = replace(one, times=times, usual=usual)
+    best, least = replace(one, rest=_limit(calmed * off, times)), float(np.mean(np.abs(off)))
     for other, its in far.items():
         if other == name:
             continue
         left = np.empty_like(off)
         for low, high in _edges(len(off), _thirds(days)):
-            rest = np.r_[0:low, high : len(off)]
-            gain = _gain(off[rest], its[rest])
+            others = np.r_[0:low, high : len(off)]
+            gain = _gain(off[others], its[others])
             left[low:high] = _unexplained(off[low:high], gain * its[low:high])
         error = float(np.mean(np.abs(left)))
         if error < least:
             least = error
-            best = replace(one, other=other, gain=_gain(off, its), rest=_limit(left, times))
+            rest = _limit(calmed * left, times)
+            best = replace(one, other=other, gain=_gain(off, its), rest=rest)
     return best
+
+
+def _middle(off: Array, limit: Array) -> Array:
+    """Of each slot (slots × nodes): the median distance, in limits."""
+    out: Array = np.median(np.abs(off) / np.maximum(limit, 1e-12), axis=1)
+    return out
+
+
+def _restless(off: Array, limit: Array, usual: float) -> Array:
+    """How many times more than usual a node may be off for that; 1 at the least."""
+    if not usual > 0.0 or not off.shape[1]:
+        return np.ones(len(off))
+    return np.maximum(1.0, _middle(off, limit) / usual) ** GROWS
 
 
 def _unexplained(off: Array, told: Array) -> Array:

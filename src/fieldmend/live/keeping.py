@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import sqlite3
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import closing
 from pathlib import Path
 
@@ -23,15 +23,15 @@ FOLDER = "days"
 FORMAT = "FORMAT parquet, COMPRESSION zstd"
 
 
-def move_old_days(journal: Journal, before: int) -> int:
-    """Move whole days that end before a time (µs); how many were moved.
+def move_old_days(journal: Journal, before: int, ended: Callable[[], bool] = lambda: False) -> int:
+    """Move whole days that end before a time (µs), until `ended`; how many were moved.
 
     A day is written whole, then removed in one transaction: a process that ends in between writes
     it again. Rows that a target has not been sent yet stay, and their day with them; so do readings
     that came while it was written, until the next time. What is in a day's files already stays.
     """
     moved = 0
-    while True:
+    while not ended():
         with closing(read_only(journal.folder)) as connection:
             day = _oldest(connection)
             if day is None or day + DAY > before or not _all_sent(connection, day + DAY):
@@ -45,6 +45,7 @@ def move_old_days(journal: Journal, before: int) -> int:
             return moved
         log.info("%s moved into %s", name, folder)
         moved += 1
+    return moved
 
 
 def _oldest(connection: sqlite3.Connection) -> int | None:

@@ -8,7 +8,7 @@ PACE = 0.1  # of the logarithm of intervals' width in a slot, were all readings 
 WIDEST = 4.0  # times as wide as usual, or as narrow
 
 
-def moved(wide: float, beyond: float) -> float:
+def moved(wide: float, beyond: float, pace: float = PACE) -> float:
     """By the share of readings beyond, over what it should be.
 
     Examples
@@ -16,4 +16,4 @@ def moved(wide: float, beyond: float) -> float:
     >>> moved(1.0, 0.0), round(moved(1.0, 0.9), 3), moved(4.0, 0.9)
     (1.0, 1.094, 4.0)
     """
-    return min(max(wide * float(np.exp(PACE * beyond)), 1.0 / WIDEST), WIDEST)
+    return min(max(wide * float(np.exp(pace * beyond)), 1.0 / WIDEST), WIDEST)

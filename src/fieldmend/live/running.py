@@ -251,14 +251,18 @@ class Live:
 
     def _loop(self, station: Station, reader: threading.Thread | None) -> None:
         keeper = _Keeper(station, self.order.settings.keep)
-        while not self.ended.is_set():
-            if station.tick():
-                continue
-            keeper.look(self.clock.now())
-            station.ending = reader is not None and not reader.is_alive()
-            if station.ending and self._all_read(station):
-                return
-            self.ended.wait(PAUSE)
+        try:
+            while not self.ended.is_set():
+                if station.tick():
+                    continue
+                keeper.look(self.clock.now())
+                station.ending = reader is not None and not reader.is_alive()
+                if station.ending and self._all_read(station):
+                    keeper.look_again(self.clock.now())
+                    return
+                self.ended.wait(PAUSE)
+        finally:
+            keeper.end(whole=not self.ended.is_set())
 
     def _all_read(self, station: Station) -> bool:
         """A source that has an end has come to it, and all that is due has closed."""
@@ -274,6 +278,26 @@ class _Keeper:
         self.station, self.keep = station, keep
         self.thread: threading.Thread | None = None
         self.next = 0
+        self.ended = threading.Event()
+
+    def look_again(self, now: int) -> None:
+        """Once more at a source's end, for the days since the last look."""
+        self._wait()
+        self.next = 0
+        self.look(now)
+
+    def end(self, *, whole: bool) -> None:
+        """Wait for the day that is being written; for all of them, if `whole`.
+
+        A process that ends beside a thread that writes is killed by it.
+        """
+        if not whole:
+            self.ended.set()
+        self._wait()
+
+    def _wait(self) -> None:
+        if self.thread is not None:
+            self.thread.join()
 
     def look(self, now: int) -> None:
         if self.keep is None or now < self.next or self.station.closed is None:
@@ -289,7 +313,7 @@ class _Keeper:
 
     def _move(self, before: int) -> None:
         try:
-            move_old_days(self.station.journal, before)
+            move_old_days(self.station.journal, before, self.ended.is_set)
         except (OutputError, OSError) as error:
             log.warning("old days stay in the journal: %s", error)
 

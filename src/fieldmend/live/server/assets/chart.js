@@ -78,7 +78,9 @@ export class Chart {
       const text = before !== null && today !== before || clock(at) === "00:00" ? today : clock(at);
       before = today;
       parts.push(drawn("line", { class: "grid-line", x1: x, x2: x, y1: TOP, y2: HEIGHT - BOTTOM }));
-      parts.push(drawn("text", { x, y: HEIGHT - 6, "text-anchor": "middle" }, text));
+      // A label at the end of the axis leans inwards: half of it would be cut off.
+      const anchor = x > this.width - 20 ? "end" : "middle";
+      parts.push(drawn("text", { x, y: HEIGHT - 6, "text-anchor": anchor }, text));
     }
     return parts;
   }
