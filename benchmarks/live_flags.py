@@ -182,7 +182,7 @@ def main() -> None:
         "Slots of 5 min, IntelLab with 51 nodes (`python benchmarks/live_flags.py`). False: flagged"
         " when its slot ended, not put there, and not flagged by `recover` on the whole record. No"
         " line of IntelLab is unseen: rules and constants were chosen among several by looking at"
-        " all of them; those of drifts by simulated networks of seeds 1 and 2 too, not 3 and 4. The"
+        " all of them; those of drifts by all simulated networks too. The"
         " lines with one day followed are as it runs: a model of the days before.",
         "",
         HEAD,
