@@ -155,7 +155,6 @@ class Calibration:
 
 
 _BINS, _PER_BIN = 16, 150
-_MANY, _STEPS = 60, 11  # runs of which one more or less changes little; shares that are tried
 _PER_OUTAGE = 5  # outages that a bin of their own needs
 # Before any is seen, errors in one outage are this often (e^.7: twice) those in another, and that
 # is worth so many outages' word.
@@ -226,35 +225,16 @@ class _Bins:
             factor = [wider * float(np.quantile(z[p], level)) for p in self.parts]
         else:
             pairs = zip(self.parts, self.witnesses, strict=True)
-            factor = [_upper_quantile(z[p], self.run[p], count, level) for p, count in pairs]
+            factor = [_upper_quantile(z[p], count, level) for p, count in pairs]
         return Calibration(self.centres, np.array(factor))
 
 
-def _upper_quantile(z: Array, run: Index, witnesses: int, level: float) -> float:
-    """What holds the level of errors in a run to come.
-
-    The conformal order statistic takes the readings of a run for one; they are alike, but not the
-    same. So where runs are few each is left out in turn, and the others have to hold it.
-    """
+def _upper_quantile(z: Array, witnesses: int, level: float) -> float:
+    """The conformal order statistic."""
     share = level * (1.0 + 1.0 / witnesses)
     if share > 1.0:
         return float(z.max()) * 1.1
-    if witnesses <= _MANY:
-        share = _left_out(z, run, np.linspace(level, share, _STEPS), level)
     return float(np.quantile(z, share, method="higher"))
-
-
-def _left_out(z: Array, run: Index, shares: Array, level: float) -> float:
-    """The least of rising shares whose quantile of the other runs holds the level of each run."""
-    order = np.argsort(z, kind="stable")
-    z, run = z[order], run[order]
-    held = np.zeros(len(shares))
-    for own in (run == number for number in np.unique(run)):
-        others = z[~own]
-        last = np.ceil(shares * (len(others) - 1)).astype(np.intp)
-        held += np.searchsorted(z[own], others[last], side="right")
-    enough = np.flatnonzero(held >= level * z.size)
-    return float(shares[enough[0] if enough.size else -1])
 
 
 def _next_outage(z: Array, run: Index, level: float) -> float:
