@@ -1,6 +1,7 @@
 """What each piece of the automatic recovery is worth: the same cells without it.
 
-``python benchmarks/ablations.py`` (or ``make bench BENCH=ablations``). Cells of the accuracy
+``python benchmarks/ablations.py`` (or ``make bench BENCH=ablations``); pieces by name are taken
+alone, on few cells, into a table of their own (``ablations_recent``). Cells of the accuracy
 benchmark, each drawn three times; every row is ``auto`` with one piece taken out. ``RMSE without /
 with``: the geometric mean over the cells, then the cells where it helped and hurt most. ``held``:
 share of hidden readings in 90 % intervals, without and with. What pays has a mean above 1.
@@ -40,6 +41,14 @@ CELLS = (
     "simulated pressure, network silent 12 h, none",
     "IntelLab humidity, network silent 12 h, none",
 )
+FEW = (  # for pieces by name
+    "IntelLab light, offline 24 h, none",
+    "Redwood humidity, offline 24 h, none",
+    "NDBC water, offline 24 h, none",
+    "PM10, offline 24 h, none",
+    "simulated gates, offline 24 h, none",
+    "simulated low_rank, uniform p=.5, spikes",
+)
 FIELD = "fieldmend.field"
 
 
@@ -67,6 +76,7 @@ def _flagless(rule: object, channels: object, data: object, field: object) -> tu
 
 PIECES = (
     Piece("the second look at each node", _patched("fitting.second_look", lambda *_, **__: None)),
+    Piece("blocks as long as the gaps", _patched("second._usual_gap", lambda _: 1)),
     Piece("levels first", _patched("fitting.Levels.learnt", lambda *_: (None, []))),
     Piece("the same time of the days around", _patched("second._same_time", lambda z, *_: 0 * z)),
     Piece("leans and intervals of silent slots apart", _patched("honest._OUTAGES", 10**9)),
@@ -94,13 +104,15 @@ def answers(piece: Piece | None, cells: list[Cell]) -> Iterator[dict[str, float]
         yield graded(cell, Answer(out.estimate, out.sparse != 0, out.lower, out.upper))
 
 
-def main() -> int:
-    chosen = [plan for plan in plans(quick=False) if plan.name in CELLS]
+def main(asked: list[str]) -> int:
+    pieces = [piece for piece in PIECES if not asked or piece.said in asked]
+    table, where = ("ablations_recent", FEW) if asked else ("ablations", CELLS)
+    chosen = [plan for plan in plans(quick=False) if plan.name in where]
     cells = [plan.build(plan) for plan in chosen]
     names = list(dict.fromkeys(cell.name for cell in cells))
     whole = _by_cell(cells, list(answers(None, cells)))
     rows = []
-    for piece in PIECES:
+    for piece in pieces:
         part = _by_cell(cells, list(answers(piece, cells)))
         ratio = {name: part[name][0] / whole[name][0] for name in names}
         best, worst = max(ratio, key=ratio.get), min(ratio, key=ratio.get)
@@ -116,7 +128,7 @@ def main() -> int:
         )
         print("  ".join(rows[-1].values()), flush=True)
         # After each: it takes a while.
-        write("ablations", rows, f"{__doc__}\n\nCells: {'; '.join(names)}.")
+        write(table, rows, f"{__doc__}\n\nCells: {'; '.join(names)}.")
     return 0
 
 
@@ -133,4 +145,4 @@ def _by_cell(cells: list[Cell], found: list[dict[str, float]]) -> dict[str, tupl
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(sys.argv[1:]))
