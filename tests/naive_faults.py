@@ -166,17 +166,18 @@ def correlation(x, y):
     return x[both] @ y[both] / np.sqrt((x[both] @ x[both]) * (y[both] @ y[both]))
 
 
-def ridge_line(asked, own, weight, many):
-    """A line through slots, each slope held back by `weight`, each slot counted `many` times."""
-    held = np.diag([1e-9] + [weight] * (asked.shape[1] - 1)) * many.sum()
-    return np.linalg.solve((asked.T * many) @ asked + held, (asked.T * many) @ own)
+def ridge_line(asked, own, weight):
+    """A line through slots in which all of it is known; each slope is held back by `weight`."""
+    known = ~np.isnan(own) & ~np.isnan(asked).any(axis=1)
+    A, y = asked[known], own[known]
+    held = np.diag([1e-9] + [weight] * (A.shape[1] - 1)) * known.sum()
+    return np.linalg.solve(A.T @ A + held, A.T @ y)
 
 
-def parted(asked, own, edges, *, shortest, heard, left, enough, ridge):
-    """The stretch of blocks that parts a record into two of different level and spread.
+def parted(asked, own, edges, *, shortest, heard, left, ridge):
+    """The stretch of blocks that parts a record into two of different spread, most likely so.
 
-    Its first and last edge, the line through the rest, and the spread about it there. What the
-    rest lacks to be enough is told by the stretch, without its level.
+    Its first and last edge, the line through the rest, and the spread about it there.
     """
     known = ~np.isnan(own) & ~np.isnan(asked).any(axis=1)
     best = (np.inf, 0, 0, None, 1.0)
@@ -187,14 +188,10 @@ def parted(asked, own, edges, *, shortest, heard, left, enough, ridge):
             here, rest = inside & known, ~inside & known
             if here.sum() < heard or rest.sum() < max(left * known.sum(), heard):
                 continue
-            lacking = max(enough * known.sum() - rest.sum(), 0.0)
-            many = np.r_[np.ones(rest.sum()), np.full(here.sum(), lacking / here.sum())]
-            A = np.vstack([asked[rest], asked[here] - asked[here].mean(axis=0)])
-            y = np.r_[own[rest], own[here] - own[here].mean()]
-            weights = ridge_line(A, y, ridge, many)
-            calm = max((y - A @ weights) ** 2 @ many / many.sum(), 1e-8)
-            off = (own - asked @ weights)[here]
-            parts = here.sum() * np.log(max(off.var(), 1e-8)) + rest.sum() * np.log(calm)
-            if max(np.mean(off**2), 1e-8) > calm and parts < best[0] - 1e-9:
-                best = (parts, a, b, weights, np.sqrt(calm))
+            weights = ridge_line(asked[rest], own[rest], ridge)
+            square = (own - asked @ weights) ** 2
+            wild, calm = (max(square[part].mean(), 1e-8) for part in (here, rest))
+            unlikely = here.sum() * np.log(wild) + rest.sum() * np.log(calm)
+            if wild > calm and unlikely < best[0] - 1e-9:
+                best = (unlikely, a, b, weights, np.sqrt(calm))
     return best[1:]

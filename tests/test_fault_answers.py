@@ -74,36 +74,6 @@ def test_a_node_that_left_early_is_off_since_then_not_before(seed, share):
     assert not np.delete(found, 2, axis=1).any()
 
 
-@pytest.mark.parametrize("seed", range(3))
-def test_a_fault_from_a_tenth_to_nine_tenths_of_a_record_is_told_by_its_ends(seed):
-    """Of a record that is nearly all false, its true ends were flagged, or nothing."""
-    X = four(seed)
-    X[150:1350, 2] += 12.0
-    found, habit = answers.estranged(X, np.zeros(X.shape, dtype=bool), context(X))
-    assert not habit
-    assert found[150:1350, 2].mean() > 0.95
-    assert not found[:140, 2].any()
-    assert not found[1360:, 2].any()
-    assert not np.delete(found, 2, axis=1).any()
-
-
-def test_where_a_record_has_one_change_its_longer_part_was_sound_if_that_came_first():
-    X = readings(1500)
-    level = np.median(X, axis=0)
-    far = int(np.argmax(np.abs(level - np.median(level))))
-    X[1000:, far] += 2 * (np.median(level) - level[far])  # from one side of the others to the other
-    X[:, far] += 3 * (level[far] - np.median(level))  # and nearer to them than it was
-    found, _ = answers.estranged(X, np.zeros(X.shape, dtype=bool), context(X))
-    assert not found[:980, far].any()
-
-
-def test_nodes_that_fail_at_the_same_time_are_no_witnesses_to_each_other():
-    rng = np.random.default_rng(1)
-    one = rng.normal(size=200)
-    assert answers._go_together(one, -3 * one + 0.1)
-    assert not answers._go_together(one, rng.normal(size=200))
-
-
 def test_a_restless_beginning_is_the_fault_itself():
     X = readings(1500)
     X[:400, 2] += np.random.default_rng(0).normal(0, 8, 400)

@@ -17,14 +17,7 @@ import numpy as np
 from fieldmend.faults.events import DAY
 from fieldmend.faults.labels import Context
 from fieldmend.faults.neighbours import correlations
-from fieldmend.faults.shifts import (
-    FEWEST_BLOCKS,
-    FEWEST_DAYS,
-    FEWEST_NODES,
-    began_at_home,
-    farther_off,
-    height,
-)
+from fieldmend.faults.shifts import FEWEST_BLOCKS, FEWEST_DAYS, FEWEST_NODES, began_at_home, height
 from fieldmend.faults.stretches import (
     MAD,
     Array,
@@ -42,29 +35,21 @@ from fieldmend.quantities import Kind
 BLOCKS, HEARD = 48, 8
 # Slots that are asked, evenly spaced: sixty a block.
 ASKED = 60 * BLOCKS
-# Share of its readings that have to be left to say how a node answers; what they lack to a third is
-# told by the stretch itself, but for its level.
-AT_HOME, ENOUGH = 0.1, 1 / 3
+# Share of its readings that have to be left to say how a node answers.
+AT_HOME = 1 / 3
 # How far off a node has to be, in its usual distances: a normal one is so once in 10⁹. What is not
 # linear goes twice as far: a lamp that is left on for two nights, smoke.
 FAR, FARTHER = 6.0, 2.0
-# Share of the nodes that may be as far off at some time without standing out from the others, and
-# at all: of more, it is what nodes here do.
-HABIT, MOST = 0.25, 1 / 3
+# Share of the nodes that may be as far off at some time: of more, it is what nodes here do.
+HABIT = 0.25
 # A node's likest: any of them whom it follows as ever speaks for it.
 LIKEST = 3
 # So many spreads are as far as a reading counts, and how little of a slope is believed beforehand.
 CLIPPED, RIDGE = 30.0, 0.01
-# What is left of a line that leaves nothing, squared.
-SMALL = 1e-8
 # What a node makes of a network that is so many spreads from its usual, nobody knows.
 UNKNOWN = 5.0
 # As many others that are a third as far off at the same time make it no fault of one.
 OTHERS, PART = 2, 1 / 3
-# A witness goes this part of the node's way, each in its own spread.
-COMPARABLE = 0.25
-# Correlation about zero of two departures that one thing makes.
-ALONG = 0.5
 # Where either half of a record may be false, the other one is as far off from it.
 ALIKE = 0.7
 # A block in which so much less than the usual share of the readings is off belongs to what follows.
@@ -121,17 +106,14 @@ def estranged(values: Array, left_out: Mask, context: Context) -> tuple[Mask, bo
     shortest = max(2, int(np.ceil(day * count / slots)))
     apart = [_apart(seen, n, rows, edges, shortest) for n in range(nodes)]
     sizes = np.array([one.size for one in apart])
-    some, tall = max(HABIT * nodes, 1), height(sizes) > 1
-    # Who stands out from all others tells nothing of what nodes here do, if these are few.
-    as_far = sizes > FAR
-    many = np.count_nonzero(as_far | tall) >= max(MOST * nodes, 2)
-    if many or np.count_nonzero(as_far & ~tall) > some:
+    some = max(HABIT * nodes, 1)
+    if np.count_nonzero(sizes > FAR) > some:
         return out, True
     margin, moved = -(-slots // count), OthersMoved(seen.z)
     far = FAR if context.quantity.kind is Kind.LINEAR else FARTHER * FAR
-    for n in map(int, np.flatnonzero(tall & (sizes > far))):
+    for n in map(int, np.flatnonzero((height(sizes) > 1) & (sizes > far))):
         one = apart[n]
-        alone = 1 + np.count_nonzero((sizes > PART * one.size) & ~tall) <= some
+        alone = np.count_nonzero(sizes > PART * one.size) <= some
         if alone and not _many(seen, apart, n):
             first, stop = max(int(one.inside[0]) - margin, 0), int(one.inside[-1]) + 1 + margin
             off = _off(seen, n, one, slice(None))
@@ -177,13 +159,6 @@ class _Seen:
         """Whether a record's first stretch is where the node belongs, not what comes after."""
         return began_at_home(self.apart[:, node], int(inside[-1]) + 1, node_medians(self.apart))
 
-    def elsewhere(self, node: int, inside: Array) -> bool:
-        """Whether it is not in a stretch that the node is far from where it belongs, but else."""
-        apart, within = self.apart[:, node], slice(int(inside[0]), int(inside[-1]) + 1)
-        here, rest = apart[within], np.delete(apart, within)
-        fewer = np.count_nonzero(~np.isnan(rest)) < np.count_nonzero(~np.isnan(here))
-        return bool(fewer) and farther_off(rest, here, node_medians(self.apart))
-
     def asked(self, node: int, rows: Array | slice) -> Array:
         """1, what most others do, what its likest do: slots × 3."""
         part = self.z[rows]
@@ -197,26 +172,23 @@ class _Seen:
 
 
 def _apart(seen: _Seen, node: int, rows: Array, edges: Array, shortest: int) -> _Apart:
-    """The stretch by which a record falls into two of different level and spread, by likelihood.
+    """The stretch by which a record falls into two of different spread, by their likelihood.
 
-    What is left of the line through the rest has one spread there, another and a level of its own
-    in the stretch.
+    What is left of the line through the rest has one spread there and another one in the stretch.
     """
     lines = _Lines(seen.asked(node, rows), seen.z[rows, node], edges)
     first, stop = np.triu_indices(edges.size, shortest)
     judged = lines.judged(first, stop)
     first, stop = first[judged], stop[judged]
-    _, here, level, there = lines.without(first, stop)
+    _, here, there = lines.without(first, stop)
     inside, rest = lines.counts[stop] - lines.counts[first], lines.left(first, stop)
     # A stretch that is calmer than the rest parts nothing.
     parts = here > there
     if not parts.any():
         return _Apart(rows[:0], np.zeros(0), 1.0)
-    own = np.maximum(here - level**2, SMALL)
-    unlikely = np.where(parts, inside * np.log(own) + rest * np.log(there), np.inf)
+    unlikely = np.where(parts, inside * np.log(here) + rest * np.log(there), np.inf)
     k = int(np.argmin(unlikely))
     best = int(first[k]), int(stop[k])
-    best = _strange(seen, node, rows, lines, best)
     found = _sized(seen, node, lines, rows, best)
     if best[0] == 0 and seen.at_home(node, found.inside):
         left = _leaves(seen, node, found, lines, rows)
@@ -227,24 +199,6 @@ def _apart(seen: _Seen, node: int, rows: Array, edges: Array, shortest: int) -> 
                 # sensor that lost its gain is calm.
                 return replace(other, size=found.size)
     return found
-
-
-def _strange(
-    seen: _Seen, node: int, rows: Array, lines: _Lines, best: tuple[int, int]
-) -> tuple[int, int]:
-    """The stretch itself, or what is before or after it, whichever of these was heard more.
-
-    Where a record has one change, its beginning: which side of it is false is asked of that. And
-    where it is clearly the rest that is far from the others.
-    """
-    first, stop = best
-    last = lines.edges.size - 1
-    before, after = int(lines.counts[first]), int(lines.counts[-1] - lines.counts[stop])
-    if first == 0 or max(before, after) < HEARD:
-        return best
-    if stop < last and not seen.elsewhere(node, rows[lines.edges[first] : lines.edges[stop]]):
-        return best
-    return (stop, last) if after > before else (0, first)
 
 
 def _leaves(seen: _Seen, node: int, one: _Apart, lines: _Lines, rows: Array) -> int:
@@ -289,32 +243,24 @@ class _Lines:
         enough = max(AT_HOME * self.counts[-1], HEARD)
         return np.asarray((self.counts[-1] - left >= HEARD) & (left >= enough))
 
-    def without(self, first: Array | int, stop: Array) -> tuple[Array, Array, Array, Array]:
-        """Of several stretches the line through the rest, and what it leaves.
-
-        Its mean square and its mean inside, its mean square outside.
-        """
+    def without(self, first: Array | int, stop: Array) -> tuple[Array, Array, Array]:
+        """Of several stretches the line through the rest, its mean square inside and outside."""
         inner = self.sums[stop] - self.sums[first]
+        outer = self.sums[-1] - inner
         left = self.left(first, stop)
-        inside = self.counts[-1] - left
-        lacking = np.maximum(ENOUGH * self.counts[-1] - left, 0.0) / np.maximum(inside, 1)
-        level = inner[:, :, :1] * inner[:, :1, :] / np.maximum(inside, 1)[:, None, None]
-        outer = self.sums[-1] - inner + lacking[:, None, None] * (inner - level)
-        left = left + lacking * inside
         squares = outer[:, :-1, :-1] + self.prior * left[:, None, None]
         weights = np.linalg.solve(squares, outer[:, :-1, -1:])[:, :, 0]
         line = np.column_stack([-weights, np.ones(len(stop))])
-        level = np.einsum("bi,bi->b", line, inner[:, 0]) / np.maximum(inside, 1)
         here, there = (
-            np.maximum(np.einsum("bi,bij,bj->b", line, part, line) / size, SMALL)
-            for part, size in ((inner, inside), (outer, left))
+            np.maximum(np.einsum("bi,bij,bj->b", line, part, line) / size, 1e-8)
+            for part, size in ((inner, self.counts[-1] - left), (outer, left))
         )
-        return weights, here, level, there
+        return weights, here, there
 
 
 def _sized(seen: _Seen, node: int, lines: _Lines, rows: Array, blocks: tuple[int, int]) -> _Apart:
     """How far off a node is in a stretch, in usual distances, whoever of its likest is asked."""
-    weights, *_, there = lines.without(blocks[0], np.array([blocks[1]]))
+    weights, _, there = lines.without(blocks[0], np.array([blocks[1]]))
     inside = rows[lines.edges[blocks[0]] : lines.edges[blocks[1]]]
     one = _Apart(inside, weights[0], float(np.sqrt(there[0])))
     own = seen.z[inside, node]
@@ -349,30 +295,14 @@ def _typical(off: Array) -> float:
 
 
 def _many(seen: _Seen, apart: list[_Apart], node: int) -> bool:
-    """Whether others are a third as far off meanwhile, by what they make of the others else.
-
-    And go a quarter of the way, each in its own spread: who is hardly ever off by a tenth of a
-    degree bears no witness by that.
-    """
+    """Whether others are a third as far off meanwhile, by what they make of the others else."""
     inside, least = apart[node].inside, PART * apart[node].size
-    own, seen_by = _off(seen, node, apart[node], inside), 0
-    for m, one in enumerate(apart):
-        if m != node and one.inside.size:
-            off = _off(seen, m, one, inside)
-            way = _typical(off)
-            as_far = way > max(least * one.usual, COMPARABLE * apart[node].distance)
-            seen_by += as_far and _go_together(own, off)
-    return seen_by >= OTHERS
-
-
-def _go_together(some: Array, others: Array) -> bool:
-    """Whether two departures take the same course, or opposite ones.
-
-    Nodes that fail at the same time go anywhere; what both see moves both.
-    """
-    both = ~np.isnan(some) & ~np.isnan(others)
-    x, y = some[both], others[both]
-    return bool((x @ y) ** 2 > ALONG**2 * (x @ x) * (y @ y))
+    as_far = [
+        _typical(_off(seen, m, one, inside)) > least * one.usual
+        for m, one in enumerate(apart)
+        if m != node and one.inside.size
+    ]
+    return sum(as_far) >= OTHERS
 
 
 def _away(off: Array, one: _Apart, day: int) -> Mask:

@@ -207,9 +207,10 @@ def _becalmed(values: Array, runs: Mask) -> Mask:
     """Runs during which the others hardly move either, by what they usually do: nothing happens.
 
     A plant at rest, a calm: who repeats its value then is not broken, or not so that it matters.
-    Who jumps to that value, or back from it, does not rest.
+    Who jumps to that value, or back from it, does not rest; and what others repeat too long
+    themselves tells nothing.
     """
-    out = np.zeros(runs.shape, dtype=np.bool_)
+    out, sound = np.zeros(runs.shape, dtype=np.bool_), np.where(runs, np.nan, values)
     for n in map(int, np.flatnonzero(runs.any(axis=0))):
         at = np.flatnonzero(~np.isnan(values[:, n]))
         own = values[at, n]
@@ -219,9 +220,9 @@ def _becalmed(values: Array, runs: Mask) -> Mask:
             if (np.abs(around - own[i]) > usual).any():
                 continue
             a, b = int(at[i]), int(at[j - 1]) + 1
-            others = [m for m in range(values.shape[1]) if m != n and not runs[a:b, m].all()]
+            others = [m for m in range(values.shape[1]) if m != n]
             some = others[:: max(1, len(others) // WITNESSES)][:WITNESSES]
-            shares = [_share_moved(values[:, m], a, b) for m in some]
+            shares = [_share_moved(sound[:, m], a, b) for m in some]
             told = [share for share in shares if share >= 0]
             out[a:b, n] = len(told) > 0 and bool(np.median(told) < BECALMED)
     return out & runs
