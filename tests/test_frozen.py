@@ -173,6 +173,11 @@ def test_wind_that_dies_down_at_all_masts_at_once_is_a_calm():
     calm[224:236] *= down[::-1]
     calm[211] = calm[224] = 0.6
     assert not frozen(calm, HOURLY).any()
+    large = calm.copy()
+    large[211] = 1.1  # a step that one in fifty of its steps exceeds
+    assert frozen(large, HOURLY).any()
+    large[60] = 0.0  # where all of them have been before
+    assert not frozen(large, HOURLY).any()
     wind[212:224] = 0.0
     assert spans(frozen(wind, HOURLY)) == {(212, 224): set(range(NODES))}
 

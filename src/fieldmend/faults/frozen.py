@@ -167,13 +167,17 @@ def _resting(values: Array, run: Runs, context: Context) -> bool:
 def _arrived(values: Array, run: Runs) -> bool:
     """Whether the node stands at the end of its range, and came and left by steps usual for it.
 
-    A zero that somebody wrote into a breeze was not come to.
+    A zero that somebody wrote into a breeze was not come to. Where a node ends up at other times
+    too, it may come by one of its larger steps: all take it at once, so it is one draw.
     """
     column = values[:, int(run.node)]
     level, end = column[int(run.first)], int(run.after)
     if np.nanmin(column) < level < np.nanmax(column):
         return False
-    usual = history.usual_step(column[~np.isnan(column)])
+    elsewhere = np.concatenate([column[: int(run.first)], column[int(run.last) + 1 :]])
+    known = bool((elsewhere == level).any())
+    share = history.LARGE_STEP if known else history.USUAL_STEP
+    usual = history.usual_step(column[~np.isnan(column)], share)
     edges = [column[int(run.before)], *column[end : end + 1]]
     return all(abs(edge - level) <= usual for edge in edges)
 

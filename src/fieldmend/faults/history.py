@@ -20,8 +20,8 @@ LONGEST_GAP = 3
 NOISY_WINDOW = 41
 # ... of which this share must be this many times rougher than the node is.
 NOISY_SHARE, NOISY_TIMES = 0.5, 3.0
-# A step that is usual: as many of the node's steps are smaller.
-USUAL_STEP = 0.95
+# A step that is usual: as many of the node's steps are smaller; and one that is still no wonder.
+USUAL_STEP, LARGE_STEP = 0.95, 0.99
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,7 @@ def usual_repeats(lengths: Array) -> tuple[float, float]:
     return max(2 * q99, SHORTEST_STUCK), max(longest, 2 * q99, SHORTEST_STUCK)
 
 
-def usual_step(values: Array) -> float:
+def usual_step(values: Array, share: float = USUAL_STEP) -> float:
     """The largest step that is no jump; 0 where a node steps through half of its readings at once.
 
     Of such steps nothing can be told.
@@ -63,7 +63,7 @@ def usual_step(values: Array) -> float:
     steps = steps[steps > 0]
     if not steps.size:
         return 0.0
-    usual = float(np.quantile(steps, USUAL_STEP))
+    usual = float(np.quantile(steps, share))
     low, high = quantiles(values, 0.25, 0.75)
     return usual if usual <= high - low else 0.0
 
