@@ -185,7 +185,9 @@ def test_how_often_segments_begin_is_counted_and_bounded():
 
 def test_what_quick_fits_hide_is_of_the_record_and_held_as_often_as_asked(net):
     X = net.readings
-    found = quick.tried_quickly(X, ~np.isnan(X), level=0.9, seed=3)
+    tried = quick.tried_quickly(X, ~np.isnan(X), level=0.9, seed=3)
+    found = tried.holdout
+    assert len(tried.jumps) == len(found.rows)
     rows, columns = found.rows % len(X), found.columns
     np.testing.assert_allclose(found.truth, X[rows, columns])
     assert {0, 1} == set((found.rows // len(X)).tolist())  # two rounds

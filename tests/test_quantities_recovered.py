@@ -9,10 +9,9 @@ from hypothesis import strategies as st
 
 import fieldmend as fm
 from fieldmend.quantities import Kind, Quantity, circle, counter
+from fieldmend.quantities import choosing as powers
 from fieldmend.quantities.power import PLAIN, POWERS, Power, fitting
-from fieldmend.recovery import powers
 from fieldmend.recovery.quantity import at_rest, resting
-from fieldmend.result.options import Options
 
 SLOTS, NODES = 300, 10
 
@@ -68,7 +67,7 @@ def test_the_power_is_chosen_that_makes_a_quantity_linear(power):
     Z = 3 + 0.6 * (rng.normal(size=(20, 3)) @ course).T + rng.normal(scale=0.15, size=(400, 20))
     X = np.clip(Z, 0, None) ** power
     X[rng.random(X.shape) < 0.15] = np.nan
-    found, words = powers.chosen(X, Quantity(Kind.POSITIVE, low=0.0), Options())
+    found, words = powers.chosen(X, Quantity(Kind.POSITIVE, low=0.0), 0.9, 0)
     assert found.name == {1: PLAIN.name, 2: "square roots"}[power]
     assert words.startswith("solved as read" if power == 1 else "solved on square roots")
 

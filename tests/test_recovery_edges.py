@@ -12,7 +12,8 @@ from fieldmend.export import OutputError
 from fieldmend.field.online import replay
 from fieldmend.flags import KEPT
 from fieldmend.quantities import Kind, Quantity
-from fieldmend.recovery import extrapolating, honest, modelling, onchange, powers
+from fieldmend.quantities import choosing as powers
+from fieldmend.recovery import extrapolating, honest, modelling, onchange
 from fieldmend.recovery.circular import OnCircle
 from fieldmend.recovery.modelling import Known
 from fieldmend.recovery.notebook import TALLEST, WIDEST, squeezed
@@ -109,7 +110,7 @@ def test_what_never_moves_tells_of_no_power():
     assert powers._part(np.full((400, 4), 7.0), quantity) is None
     moving = rng.exponential(size=(400, 4))
     assert powers._part(moving, quantity).shape == (400, 4)
-    assert powers._part(moving[:, :2], quantity) is None  # two nodes are too few
+    assert powers._part(np.full((400, 4), np.nan), quantity) is None
     mostly = moving.copy()
     mostly[79:, 3] = np.nan  # a fifth of the slots, but for one
     assert powers._part(mostly, quantity).shape == (400, 3)
@@ -128,7 +129,7 @@ def test_the_power_that_is_best_by_three_in_a_hundred(ratios, best, asked, monke
     monkeypatch.setattr(powers, "_ratio", lambda *_: next(told))
     monkeypatch.setattr(powers, "_hidden", lambda *_: None)
     X = np.random.default_rng(0).exponential(size=(400, 4))
-    power, words = powers.chosen(X, Quantity(Kind.POSITIVE), Options())
+    power, words = powers.chosen(X, Quantity(Kind.POSITIVE), 0.9, 0)
     assert power.p == pytest.approx(best)
     assert len(list(told)) == 2 - asked
     gain = 100 * (1 - min(ratios))

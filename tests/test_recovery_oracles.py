@@ -1,5 +1,6 @@
 """Measures of the recovery against the slow and obvious: services, bands, arcs, margins, gaps."""
 
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -8,13 +9,15 @@ from scipy import stats
 
 from fieldmend.core import engine
 from fieldmend.field.holdout import Holdout
+from fieldmend.field.quick import Tried
 from fieldmend.quantities import Kind, Quantity
-from fieldmend.recovery import circular, counting, extrapolating, onchange, powers, runs, service
+from fieldmend.quantities import choosing as powers
+from fieldmend.quantities.scale import Scale
+from fieldmend.recovery import circular, counting, extrapolating, onchange, runs, service
 from fieldmend.recovery import quantity as kinds
 from fieldmend.recovery.extrapolating import Margin, widen
 from fieldmend.recovery.judging import flags, medians, outside, usual_distance
 from fieldmend.recovery.onchange import Band, cut_off, narrow, resting
-from fieldmend.recovery.skewed import Scale
 from fieldmend.recovery.solving import _spread_out
 from fieldmend.recovery.stretches import stretches
 from fieldmend.recovery.windows import Window, fitting, windows
@@ -291,9 +294,10 @@ def test_intervals_of_a_meter_stay_between_its_readings():
 def hidden(rows, columns, truth, off, half=1.0):
     truth = np.asarray(truth, dtype=float)
     at = truth + off
-    return Holdout(
+    found = Holdout(
         np.array(rows), np.array(columns), truth, at, at - half, at + half, np.ones(len(rows))
     )
+    return Tried(found, np.zeros(len(rows), dtype=bool))
 
 
 def test_powers_are_compared_at_readings_hidden_from_both():
@@ -310,6 +314,10 @@ def test_powers_are_compared_at_readings_hidden_from_both():
     assert powers._ratio(plain, worse, 0.9) == 1.0  # whatever the intervals
     assert powers._ratio(plain, None, 0.9) == powers._ratio(None, plain, 0.9) == 1.0
     sure = hidden(rows, rows % 3, np.zeros(300), 0.0, half=0.0)
+    odd = rows < 50  # what jumps out on one scale counts, on both it does not
+    far = hidden(rows, rows % 3, np.zeros(300), np.where(odd, 100.0, 1.0))
+    assert powers._ratio(replace(far, jumps=odd), plain, 0.9) < 0.1
+    assert powers._ratio(replace(far, jumps=odd), replace(plain, jumps=odd), 0.9) == 1.0
     assert powers._ratio(plain, sure, 0.9) == powers._ratio(sure, plain, 0.9) == 1.0
 
 
@@ -320,7 +328,7 @@ def test_powers_are_tried_on_the_middle_of_nodes_that_are_heard():
     got = powers._part(X, Quantity(Kind.POSITIVE, low=0.0))
     assert got.shape == (6666, 3)
     assert got[0, 0] == (30_000 - 6666) // 2
-    assert powers._part(X[:, :2], Quantity(Kind.POSITIVE)) is None
+    assert powers._part(X[:, 3:], Quantity(Kind.POSITIVE)) is None  # heard too rarely
     assert powers._part(np.ones((100, 4)), Quantity(Kind.POSITIVE)) is None
     impossible = Quantity(Kind.POSITIVE, possible=(0.0, 15_000.0))
     assert np.nanmax(powers._part(X, impossible)) == 15_000.0

@@ -430,3 +430,13 @@ def test_a_unit_contradicts_a_name(name, unit, what):
     found = fm.quantities.identify(name, unit, X)
     assert found.what == what
     assert found.unit != "1"
+
+
+def test_a_state_may_be_a_place(tmp_path):
+    text = "date,state,births\n" + "".join(
+        rows(lambda i, t, s=state: f"{t:%Y-%m-%d %H:%M},{s},{100 + i}")
+        for state in ("Ohio", "Texas", "Utah")
+    )
+    with pytest.raises(fm.InputError, match=r"state may.*--node state"):
+        fm.read(written(tmp_path, text))
+    assert fm.read(written(tmp_path, text), node="state").nodes == ("Ohio", "Texas", "Utah")

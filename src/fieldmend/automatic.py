@@ -16,7 +16,10 @@ from fieldmend.field.auto import Learnt, recover_field
 from fieldmend.field.cycles import periods
 from fieldmend.field.fitted import NAMES, Applied, FittedField
 from fieldmend.field.holdout import Holdout
+from fieldmend.field.power import Power
 from fieldmend.field.regions import CORE, HALO, MANY, UNPLACED, Region, coordinates, cut, said
+from fieldmend.quantities import choosing
+from fieldmend.quantities.power import POWERS, fitting
 
 _DAY = 86_400_000_000  # microseconds
 _SEARCHED = 4_000_000  # entries; `recover` goes window by window
@@ -94,6 +97,7 @@ def _recovered(
     observed: Mask,
     *,
     faults: bool | None = None,
+    power: float | None = None,
     period: Any = None,
     companions: Sequence[Array] = (),
     **options: Any,
@@ -101,7 +105,9 @@ def _recovered(
     """The field model; lasting faults are looked for first and left out, as `recover` does.
 
     To any low-rank method a fault that lasts is a component of the field. None: unless the record
-    is so large that the search would take as long as the rest.
+    is so large that the search would take as long as the rest. Of what is positive and skewed, a
+    root is modelled if hidden readings come out better: on a plain scale all that is small is
+    alike, and a flood is one false reading after the other.
     """
     false = np.zeros(X.shape, dtype=np.bool_)
     if X.size <= _SEARCHED if faults is None else faults:
@@ -109,18 +115,37 @@ def _recovered(
         others = {str(k): other for k, other in enumerate(companions)}
         with np.errstate(over="ignore", invalid="ignore"):  # a node may send 1e308
             false = persistent(readings, Context(slot=_slot(period), companions=others))
-    if not false.any():
-        return recover_field(X, observed, period=period, companions=companions, **options)
+    scale, words = _scale(power, X, observed & ~false, options)
     out, learnt = recover_field(
-        X, observed & ~false, period=period, companions=companions, **options
+        X, observed & ~false, period=period, companions=companions, power=scale, **options
     )
+    if words:
+        learnt = _saying(learnt, words)
+    if not false.any():
+        return out, learnt
     largest = np.finfo(X.dtype).max
     with np.errstate(over="ignore", invalid="ignore"):
         off = np.clip(X - out.estimate, -largest, largest)
-    choice = f"{learnt.model.choice}, {false.sum():,} readings of lasting faults left out"
-    return replace(out, sparse=np.where(false, off, out.sparse)), replace(
-        learnt, model=replace(learnt.model, choice=choice)
-    )
+    out = replace(out, sparse=np.where(false, off, out.sparse))
+    return out, _saying(learnt, f"{false.sum():,} readings of lasting faults left out")
+
+
+def _scale(
+    power: float | None, X: Array, observed: Mask, options: dict[str, Any]
+) -> tuple[Power, str]:
+    """The power of the readings that is modelled: as asked for, else what hidden readings say."""
+    if power is None:
+        shown = np.where(observed, X, np.nan)
+        return choosing.of_readings(shown, options.get("level", 0.9), options.get("seed", 0))
+    if power not in POWERS:
+        msg = f"power must be 1, 1/2 or 1/3, or None to let hidden readings decide; it is {power!r}"
+        raise ValueError(msg)
+    return fitting(power, np.where(observed, X, np.nan)), ""
+
+
+def _saying(learnt: Learnt, words: str) -> Learnt:
+    choice = f"{learnt.model.choice}, {words}"
+    return replace(learnt, model=replace(learnt.model, choice=choice))
 
 
 def _slot(period: Any) -> int:

@@ -24,6 +24,7 @@ from fieldmend.field.joint import Companions, worth_asking
 from fieldmend.field.jumps import Index
 from fieldmend.field.model import Data, Field, follow, loading_sums, with_loadings
 from fieldmend.field.outages import closed_slots, usual_company
+from fieldmend.field.power import PLAIN, Power
 from fieldmend.field.record import Record, View
 from fieldmend.field.scaling import node_scaling, scaled, single
 from fieldmend.field.trials import Trial
@@ -64,7 +65,7 @@ def recover_field(
     """
     tell = teller(callback)
     asked = worth_asking(X, observed, companions, ask=joint)
-    learnt = learn(X, observed, companions=asked, joint=joint, tell=tell, **options)
+    learnt = learn(X, observed, companions=asked, tell=tell, **options)
     out = learnt.model.apply(X, observed, known=learnt.known, own=True, companions=asked, tell=tell)
     return out, learnt
 
@@ -77,19 +78,21 @@ def learn(
     period: object = None,
     seed: int = 0,
     companions: Companions | None = None,
-    joint: bool = False,
+    power: Power = PLAIN,
     tell: Tell = silent,
 ) -> Learnt:
     """Fit the model of one condition to readings, slots × nodes.
 
     `period` in slots, one or several: cycles to try, used if hidden readings come out better.
+    `power` is the scale that the readings are modelled on; what comes of it is in their own units.
     """
     if not 0.0 < level < 1.0:
         msg = f"level must lie between 0 and 1, for example 0.9; it is {level!r}"
         raise ValueError(msg)
     asked = periods(period)
-    order, sign = _order(X, observed, seed)
-    view = View(order, sign, node_scaling(X[:, order], observed[:, order]))
+    modelled = power.forward(X)
+    order, sign = _order(modelled, observed, seed)
+    view = View(order, sign, node_scaling(modelled[:, order], observed[:, order]), power=power)
     sample = fit_slots(*X.shape)
     record = Record.of(X, observed, view, companions=companions)
     if asked:
@@ -106,7 +109,8 @@ def learn(
     honest = Honest.learnt(trial, level, routine=routine) if len(sample) == len(X) else later
     together = None
     if fitted.joint is not None and np.isfinite(trial.joint).sum() >= _ASKED:
-        together = Together.learnt(trial, honest, level, better=np.inf if joint else _BETTER)
+        better = np.inf if companions is not None and companions.asked else _BETTER
+        together = Together.learnt(trial, honest, level, better=better)
     field, known = _refined(record, fitted, tell)
     nothing = np.zeros((field.rank, 0))
     model = FittedField(
@@ -217,15 +221,11 @@ def _reported(fitted: Fit, view: View, level: float) -> Holdout:
     if view.course is not None:
         at = np.searchsorted(fitted.clean.slots, every.slot)
         centre = centre + scale * fitted.clean.usual[every.node, at]
-    return Holdout(
-        every.slot,
-        view.order[every.node],
-        every.truth * scale + centre,
-        mean * scale + centre,
-        (mean - half) * scale + centre,
-        (mean + half) * scale + centre,
-        every.gap,
+    truth, mean, low, high = (
+        view.power.back(end * scale + centre)
+        for end in (every.truth, mean, mean - half, mean + half)
     )
+    return Holdout(every.slot, view.order[every.node], truth, mean, low, high, every.gap)
 
 
 def _choice(fitted: Fit, honest: Honest, course: Course | None) -> str:

@@ -34,6 +34,8 @@ class Companions:
     """The readings of other conditions, each slots × nodes, NaN where nothing was heard."""
 
     readings: tuple[Array, ...]
+    asked: bool = False
+    """Whatever hidden readings say."""
 
     def of(self, rows: slice | Index, order: Index) -> OtherConditions:
         """Some slots, nodes in a model's order; a straight line where readings are missing."""
@@ -69,7 +71,7 @@ def worth_asking(
     likeness = [_likeness(X, observed, other) for other in usable]
     best = np.argsort(likeness, kind="stable")[::-1][:_MOST]
     kept = tuple(usable[k] for k in sorted(best) if likeness[k] > 0)
-    return Companions(kept) if kept else None
+    return Companions(kept, asked=ask) if kept else None
 
 
 def _likeness(X: Array, observed: Mask, other: Array) -> float:

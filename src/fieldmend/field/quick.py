@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -17,12 +17,20 @@ from fieldmend.field.trials import Trial, judged
 _ROUNDS, _HIDDEN = 2, 0.2  # so often so many readings are hidden
 
 
-def tried_quickly(X: Array, observed: Mask, *, level: float, seed: int) -> Holdout | None:
-    """Readings that jump out left out, others hidden, the field fitted: what became of the hidden.
+@dataclass(frozen=True)
+class Tried:
+    """Hidden readings and what became of them; which of them jump out, and may be false."""
 
-    The same readings of the same seed are hidden on every scale, but for those that jump out on one
-    and not on another. Rows of a later round count on from those before. None if nothing can be
-    hidden.
+    holdout: Holdout
+    jumps: Mask
+
+
+def tried_quickly(X: Array, observed: Mask, *, level: float, seed: int) -> Tried | None:
+    """Readings are hidden, of the rest what jumps out is left out, and the field is fitted.
+
+    The same readings of the same seed are hidden on every scale, those that jump out on it among
+    them: a flood does so on one scale and not on another. Rows of a later round count on from those
+    before. None if nothing can be hidden.
     """
     scaling = node_scaling(X, observed)
     used = np.ascontiguousarray(observed.T)
@@ -31,10 +39,12 @@ def tried_quickly(X: Array, observed: Mask, *, level: float, seed: int) -> Holdo
     drawn = [draw_hidden(used, ~used, _HIDDEN, rng) for _ in range(_ROUNDS)]
     false = learn(first_channels(data), used, data.slots)[0]
     clean = data.using(used & ~false)
-    trials = []
+    trials, jumps = [], []
     for k, hidden in enumerate(drawn):
-        one = _tried(clean, hidden & clean.used, seed)
-        if one is not None:
+        rest = clean.using(clean.used & ~hidden)
+        if hidden.any() and rest.used.any():
+            one = judged(quick_field(rest, seed), rest, data, hidden)
+            jumps.append(false[one.node, one.slot])
             trials.append(replace(one, slot=one.slot + k * len(X)))
     if not trials:
         return None
@@ -46,11 +56,5 @@ def tried_quickly(X: Array, observed: Mask, *, level: float, seed: int) -> Holdo
         end * scale + centre
         for end in (found.truth, found.model, found.model - half, found.model + half)
     )
-    return Holdout(found.slot, found.node, truth, mean, low, high, found.gap)
-
-
-def _tried(clean: Data, hidden: Mask, seed: int) -> Trial | None:
-    rest = clean.using(clean.used & ~hidden)
-    if not hidden.any() or not rest.used.any():
-        return None
-    return judged(quick_field(rest, seed), rest, clean, hidden)
+    holdout = Holdout(found.slot, found.node, truth, mean, low, high, found.gap)
+    return Tried(holdout, np.concatenate(jumps))

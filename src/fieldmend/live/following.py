@@ -16,8 +16,8 @@ from fieldmend.live.afresh import LEAST
 from fieldmend.live.onward import Onward, begun
 from fieldmend.live.pacing import PACE, moved
 from fieldmend.live.witnesses import Witness, judged, unrest
+from fieldmend.quantities.scale import Scale
 from fieldmend.recovery.judging import outside
-from fieldmend.recovery.skewed import Scale
 
 # Pace of a network's intervals: a night's are too narrow for an hour of the morning, not for four.
 # Ten readings a slot make them waver by 6 %, by chance alone: 0.36 √(pace / readings).

@@ -16,6 +16,8 @@ NEAR_ZERO = 0.05  # of the usual positive reading: below it the scale is nearly 
 
 def fitting(p: float, X: Array) -> Power:
     """The power p with the usual size of these readings."""
+    if p == 1:
+        return PLAIN
     some = sampled(X)
     positive = some[np.isfinite(some) & (some > 0)]
     return Power(p, NEAR_ZERO * float(np.median(positive)) if positive.size else 0.0)

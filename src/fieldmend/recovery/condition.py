@@ -17,6 +17,7 @@ from fieldmend.field.fitted import FittedField
 from fieldmend.flags import Flag
 from fieldmend.grid import Array, Grid
 from fieldmend.quantities import Kind, Quantity
+from fieldmend.quantities.scale import Scale
 from fieldmend.recovery import notes
 from fieldmend.recovery.decisions import settled
 from fieldmend.recovery.extrapolating import margin, widen
@@ -29,7 +30,7 @@ from fieldmend.recovery.onchange import Band, resting
 from fieldmend.recovery.quantity import passed_through, solver_of, within_bounds
 from fieldmend.recovery.service import service
 from fieldmend.recovery.sinks import Arrays
-from fieldmend.recovery.skewed import OnScale, Scale
+from fieldmend.recovery.skewed import OnScale
 from fieldmend.recovery.solving import DECIDES, Afresh, Around, ByModel, Solver
 from fieldmend.recovery.storage import Storage
 from fieldmend.recovery.stretches import stretches

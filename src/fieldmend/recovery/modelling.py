@@ -18,8 +18,8 @@ from fieldmend.field.online import replay
 from fieldmend.flags import KEPT, Flag
 from fieldmend.grid import Array, Grid
 from fieldmend.quantities import Kind, Quantity
+from fieldmend.quantities.scale import Scale
 from fieldmend.recovery.condition import Applying
-from fieldmend.recovery.skewed import Scale
 from fieldmend.result.options import Options
 from fieldmend.result.recovered import Recovered
 from fieldmend.result.result import Result

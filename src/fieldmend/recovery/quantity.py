@@ -16,10 +16,10 @@ from fieldmend.grid import Array, Grid
 from fieldmend.quantities import Kind, Quantity, circle, counter
 from fieldmend.quantities.behaviour import sampled
 from fieldmend.quantities.power import PLAIN, Power
+from fieldmend.quantities.scale import Scale
 from fieldmend.recovery.circular import OnCircle
 from fieldmend.recovery.counting import OnMeter
-from fieldmend.recovery.powers import on_scale
-from fieldmend.recovery.skewed import OnScale, Scale
+from fieldmend.recovery.skewed import OnScale, on_scale
 from fieldmend.recovery.solving import ByModel, Solver
 from fieldmend.recovery.storage import Storage
 from fieldmend.result.options import Options

@@ -3,63 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from math import inf
 
 import numpy as np
 
 from fieldmend.field.fitted import FittedField, digest
-from fieldmend.field.holdout import Holdout
 from fieldmend.grid import Array
-from fieldmend.quantities import Kind, Quantity
-from fieldmend.quantities.power import PLAIN, Power
+from fieldmend.quantities import Quantity
+from fieldmend.quantities.choosing import TAILED, chosen
+from fieldmend.quantities.power import PLAIN
+from fieldmend.quantities.scale import Scale
 from fieldmend.recovery.solving import Around, Bounded, Solved, Solver
 from fieldmend.recovery.windows import Window
+from fieldmend.result.options import Options
 
-
-@dataclass(frozen=True)
-class Scale:
-    """The scale that a quantity is solved on, and what it cannot be.
-
-    `least` is the smallest amount that the instrument tells: estimates below half of it are 0.
-    """
-
-    power: Power = PLAIN
-    low: float = -inf
-    high: float = inf
-    least: float = 0.0
-
-    @classmethod
-    def of(cls, quantity: Quantity, X: Array, power: Power = PLAIN) -> Scale:
-        """For what a condition is, and its readings."""
-        least = 0.0
-        if quantity.kind is Kind.INTERMITTENT:
-            positive = X[X > 0]
-            least = float(positive.min()) if positive.size else 0.0
-        return cls(power, quantity.low, quantity.high, least)
-
-    @property
-    def changes(self) -> bool:
-        """Whether it does anything at all."""
-        return self != Scale()
-
-    def forward(self, readings: Array) -> Array:
-        """Onto the scale."""
-        return self.power.forward(readings)
-
-    def back(self, values: Array) -> Array:
-        """Back into the units of the readings, within the bounds."""
-        out = np.clip(self.power.back(values), self.low, self.high)
-        return np.where(out < self.least / 2, np.maximum(0.0, self.low), out) if self.least else out
-
-    def back_of(self, found: Holdout) -> Holdout:
-        """Hidden readings as they were, and what became of them within the bounds."""
-        return replace(
-            found,
-            truth=self.power.back(found.truth),
-            estimate=self.back(found.estimate),
-            lower=self.back(found.lower),
-            upper=self.back(found.upper),
-        )
+CHOOSES = ("auto",)  # methods that hide readings themselves
+FEWEST = 3  # nodes: fewer are filled by straight lines
 
 
 @dataclass(frozen=True)
@@ -114,3 +72,12 @@ class OnScale:
             view=replace(part.view, power=self.scale.power),
             fitted_on=replace(part.fitted_on, sha256=own),
         )
+
+
+def on_scale(base: Solver, quantity: Quantity, X: Array, options: Options) -> Solver:
+    """The solver of a quantity that has bounds, or a tail; `base` for one with neither."""
+    power, words = PLAIN, ""
+    if quantity.kind in TAILED and options.method in CHOOSES and X.shape[1] >= FEWEST:
+        power, words = chosen(X, quantity, options.level, options.seed)
+    scale = Scale.of(quantity, X, power)
+    return OnScale(base, scale, words) if scale.changes else base

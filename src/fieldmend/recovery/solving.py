@@ -287,6 +287,8 @@ def _decompose(X: Array, options: Options, gap: float, others: Others = ()) -> D
         extra |= {"companions": others, "joint": bool(options.joint)}
     if "faults" in METHODS[options.method].options:
         extra |= {"faults": False}  # they were looked for, with all that is known of the nodes
+    if "power" in METHODS[options.method].options:
+        extra |= {"power": 1}  # it was chosen, with all that is known of the quantity
     given = {name: value for name, value in options.solving.items() if name != "period"}
     return decompose(X, method=options.method, seed=options.seed, **extra | given)
 

@@ -27,6 +27,7 @@ from fieldmend.records.vocabulary import (
     KNOWN,
     NO_NODE,
     NODE_HINTS,
+    VALUE,
     VARIABLE,
     first_of,
     listing,
@@ -154,7 +155,8 @@ def _candidates(
     for i, name in enumerate(lower):
         physical = _physical(names[i], stage.units)
         taken = but is not None and i in (*but.time, but.node, but.variable)
-        if taken or name in KNOWN or name in kept | named or name in CALENDAR or physical:
+        known = name in KNOWN and name not in VALUE  # values are numbers; a state may be Ohio
+        if taken or known or name in kept | named or name in CALENDAR or physical:
             continue
         if name in BOOKKEEPING - {"id"} or name.startswith("-"):
             continue
@@ -163,6 +165,8 @@ def _candidates(
         whole = [bool(WHOLE.fullmatch(cell)) for cell in cells]
         if not cells or (not all(whole) and sum(whole) * 2 > len(whole)):
             continue  # a column of numbers with fractions, or with some words in it
+        if name in VALUE and any(whole):
+            continue
         if any(cell.startswith("-") for cell in cells if WHOLE.fullmatch(cell)):
             continue  # dBm, degrees: nobody is called -67
         if not all(whole) and sum(map(_like_number, cells)) * 2 > len(cells):
