@@ -179,7 +179,7 @@ def demo(tmp_path_factory):
     return replace(rec, grid=grid_, conditions={"t": found})
 
 
-@settings(max_examples=5, deadline=None)
+@settings(max_examples=3, deadline=None)
 @given(st.data())
 def test_whatever_is_decided_about_the_demo_the_next_recovery_obeys(demo, data):
     before, episodes = demo, faults_of(demo)

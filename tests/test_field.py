@@ -8,6 +8,7 @@ from scipy.special import gammaln
 
 import fieldmend as fm
 import naive_field
+from fieldmend.field import factors
 from fieldmend.field.chains import Chains, NodeModel, precision_draw
 from fieldmend.field.factors import FactorSystem, stationary_gram
 from fieldmend.field.holdout import calibrate, distances, draw_hidden, remoteness
@@ -93,6 +94,26 @@ def test_a_prime_number_of_slots_is_solved_as_quickly_and_as_well():
     want = naive_field.sample(0.95, np.ones(slots - 1, dtype=bool), rng.normal(size=(2, slots)))
     got = system.solve(system.apply(want), None, tol=1e-6, most=30)
     np.testing.assert_allclose(got, want, atol=1e-4 * want.std())
+
+
+@pytest.mark.parametrize("slots", [12, 1013])
+def test_frequencies_taken_at_once_or_one_after_the_other_say_the_same(monkeypatch, slots):
+    rng = np.random.default_rng(5)
+    nodes = NodeModel(np.full(6, 0.9), np.full(6, 0.3), np.full(6, 0.5))
+    chains = Chains(nodes, rng.random((6, slots)) < 0.7, np.ones(slots - 1, dtype=bool))
+    given = rng.normal(size=(6, 2)), np.array([0.99, 0.9]), chains
+    v = rng.normal(size=(2, slots))
+    at_once = FactorSystem(*given).precondition(v)
+    monkeypatch.setattr(factors, "_SMALL", 0)
+    np.testing.assert_allclose(
+        at_once, FactorSystem(*given).precondition(v), rtol=1e-12, atol=1e-14
+    )
+
+
+def test_products_of_long_vectors_are_summed_in_pieces(monkeypatch):
+    monkeypatch.setattr(factors, "_ALONE", 7)
+    a, b = np.random.default_rng(6).normal(size=(2, 3, 33))
+    assert factors._dot(a, b[:, ::-1]) == pytest.approx((a * b[:, ::-1]).sum(), rel=1e-12)
 
 
 def test_grams_equal_whitened_products(chains_case):

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from fieldmend.core.ranks import column_quantiles, parted, quantiles, row_medians
+from fieldmend.core.ranks import column_quantiles, higher, parted, quantiles, row_medians
 from fieldmend.field import jumps
 
 
@@ -15,6 +15,8 @@ def test_quantiles_are_numpys_to_the_last_bit(size, dtype):
     for _ in range(5):
         values = (100 * rng.standard_normal(size)).astype(dtype)
         assert quantiles(values, *shares) == tuple(np.quantile(values, shares))
+        for share in (*shares, 1 / 3, 0.9 * (1 + 1 / 40)):
+            assert higher(values, share) == np.quantile(values, share, method="higher")
 
 
 def test_all_nodes_at_once_are_each_by_itself():

@@ -84,14 +84,14 @@ def test_limits_fail_and_are_no_evidence(net):
     X = net.readings.copy()
     X[50:150, 3] = 500.0
     free = fm.recover(Grid.of(np.where(X == 500, np.nan, X)), holdout=False)["value"]
-    bound = fm.recover(Grid.of(X), limits={"value": (-400, 400)}, holdout=False)["value"]
+    rec = fm.recover(Grid.of(X), limits={"value": (-400, 400)}, holdout=False)
+    bound = rec["value"]
     assert (bound.flag[50:150, 3] == 4).all()
     at = ~np.isnan(free.estimate)  # too long a silence where the readings were taken out
     assert at.mean() > 0.95
     np.testing.assert_array_equal(bound.estimate[at], free.estimate[at])
     np.testing.assert_array_equal(bound.anomaly[60, 3], 500 - bound.estimate[60, 3])
-    listed = fm.recover(Grid.of(X), limits={"value": (-400, 400)}, holdout=False).anomaly_columns()
-    assert "limit" in set(listed["kind"])
+    assert "limit" in set(rec.anomaly_columns()["kind"])
 
 
 def test_limits_themselves_are_possible():
@@ -469,8 +469,8 @@ def two_conditions(seed, *, related):
 
 def test_conditions_that_tell_of_each_other_are_recovered_together():
     grid, truth, lost = two_conditions(0, related=True)
-    alone = fm.recover(grid, joint=False)["temperature"]
-    joint = fm.recover(grid)["temperature"]
+    alone = fm.recover(grid, joint=False, holdout=False)["temperature"]
+    joint = fm.recover(grid, holdout=False)["temperature"]
     assert "other conditions" in joint.choice
     assert "other conditions" not in alone.choice
     errors = [np.abs(one.estimate - truth)[lost].mean() for one in (joint, alone)]
@@ -480,16 +480,16 @@ def test_conditions_that_tell_of_each_other_are_recovered_together():
 
 def test_conditions_that_do_not_are_recovered_alone():
     grid, _, _ = two_conditions(1, related=False)
-    joint = fm.recover(grid)["temperature"]
+    joint = fm.recover(grid, holdout=False)["temperature"]
     assert "other conditions" not in joint.choice
-    alone = fm.recover(grid, joint=False)["temperature"]
+    alone = fm.recover(grid, joint=False, holdout=False)["temperature"]
     np.testing.assert_array_equal(joint.estimate, alone.estimate)
 
 
 def test_labels_are_not_asked():
     grid, _, lost = two_conditions(0, related=True)
     values = {"temperature": grid.values["temperature"], "label": np.where(lost, 1.0, 0.0)}
-    out = fm.recover(replace(grid, values=values), joint=True)
+    out = fm.recover(replace(grid, values=values), joint=True, holdout=False)
     assert "other conditions" not in out["temperature"].choice
 
 

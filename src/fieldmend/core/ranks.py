@@ -48,6 +48,18 @@ def quantiles(values: Array, *shares: float) -> tuple[float, ...]:
     )
 
 
+def higher(values: Array, share: float) -> float:
+    """As `numpy.quantile` of a vector without NaN by its method "higher": one of the values.
+
+    Examples
+    --------
+    >>> higher(np.array([4.0, 1.0, 3.0, 2.0]), 0.5)
+    3.0
+    """
+    place = math.ceil((values.size - 1) * share)
+    return float(np.partition(values, place)[place])
+
+
 def _between(low: float, high: float, part: float) -> float:
     """From the nearer end, as NumPy does."""
     wide = high - low

@@ -20,6 +20,8 @@ from fieldmend.field.chains import Chains, precision, precision_draw
 
 _FREQUENCIES = 64  # at which the preconditioner is computed; in between it hardly changes
 _LONG = 1000  # slots from which on it matters how long a transform takes
+_SMALL = 30_000  # products that are made at once sooner than frequency by frequency
+_ALONE = 8192  # numbers that BLAS multiplies by itself: threads wait longer than that takes
 # Denser where the spectra are steep: near frequency zero.
 _OMEGA = np.pi * np.linspace(0.0, 1.0, _FREQUENCIES) ** 2
 
@@ -33,6 +35,8 @@ class FactorSystem:
         self.preconditioner = _preconditioner(loadings, phi, chains)
         self.length = _quick_length(chains.weight.shape[1])
         self.bands = _bands(self.length)
+        small = len(phi) ** 2 * self.length <= _SMALL
+        self.spread_out = _spread_out(self.preconditioner, self.bands) if small else None
 
     def apply(self, v: Array) -> Array:
         """The posterior precision times v."""
@@ -45,8 +49,11 @@ class FactorSystem:
     def precondition(self, v: Array) -> Array:
         """About the inverse of `apply`."""
         waves = dct(v, n=self.length, axis=-1, norm="ortho")
-        for inverse, band in zip(self.preconditioner, self.bands, strict=True):
-            waves[:, band] = inverse @ waves[:, band]
+        if self.spread_out is not None:
+            waves = np.einsum("ijt,jt->it", self.spread_out, waves)
+        else:
+            for inverse, band in zip(self.preconditioner, self.bands, strict=True):
+                waves[:, band] = inverse @ waves[:, band]
         out: Array = idct(waves, axis=-1, norm="ortho", overwrite_x=True)[:, : v.shape[-1]]
         return out
 
@@ -91,7 +98,19 @@ class FactorSystem:
 
 
 def _dot(a: Array, b: Array) -> float:
-    return float(np.vdot(a, b))
+    """The sum of products; of many, piece by piece."""
+    if a.size <= _ALONE:
+        return float(np.vdot(a, b))
+    a, b = a.ravel(), b.ravel()
+    pieces = (slice(i, i + _ALONE) for i in range(0, a.size, _ALONE))
+    return float(sum(np.dot(a[piece], b[piece]) for piece in pieces))
+
+
+def _spread_out(inverses: Array, bands: list[slice]) -> Array:
+    """The system of each frequency of the record, r × r × frequencies."""
+    counts = [band.stop - band.start for band in bands]
+    out: Array = np.repeat(inverses.transpose(1, 2, 0), counts, axis=2)
+    return out
 
 
 def _preconditioner(loadings: Array, phi: Array, chains: Chains) -> Array:

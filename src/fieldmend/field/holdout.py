@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from scipy.special import stdtrit
 
 from fieldmend.core.prox import Array, Mask
+from fieldmend.core.ranks import higher, quantiles
 from fieldmend.field.widening import Widening, widening
 
 Index = NDArray[np.intp]
@@ -220,9 +221,9 @@ class _Bins:
             return Calibration(np.zeros(1), np.full(1, 3.0))
         level = self.level
         if self.together:
-            usual = max(float(np.quantile(z, level)), 1e-300)
+            usual = max(quantiles(z, level)[0], 1e-300)
             wider = max(_next_outage(z, self.run, level) / usual, 1.0)
-            factor = [wider * float(np.quantile(z[p], level)) for p in self.parts]
+            factor = [wider * quantiles(z[p], level)[0] for p in self.parts]
         else:
             pairs = zip(self.parts, self.witnesses, strict=True)
             factor = [_upper_quantile(z[p], count, level) for p, count in pairs]
@@ -234,7 +235,7 @@ def _upper_quantile(z: Array, witnesses: int, level: float) -> float:
     share = level * (1.0 + 1.0 / witnesses)
     if share > 1.0:
         return float(z.max()) * 1.1
-    return float(np.quantile(z, share, method="higher"))
+    return higher(z, share)
 
 
 def _next_outage(z: Array, run: Index, level: float) -> float:
@@ -253,4 +254,4 @@ def _next_outage(z: Array, run: Index, level: float) -> float:
     sizes, errors = ((np.arange(n) + 0.5) / n for n in _GRID)
     next_size = np.exp(log_size.mean() + spread * stdtrit(freedom, sizes))
     out = np.outer(next_size, np.quantile(z / size[number], errors))
-    return float(np.quantile(out, level))
+    return quantiles(out.ravel(), level)[0]

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from fieldmend.core.prox import Array, Mask
+from fieldmend.core.ranks import quantiles
 from fieldmend.field.jumps import Index
 
 _EDGES = (0.75, 2.0, 8.0, 30.0)  # of remoteness
@@ -94,7 +95,7 @@ def _shrunk(error: Array, towards: Array, witnesses: float, usual: float) -> flo
 
     And not where one of the two errs far less than they differ: then few witnesses are enough.
     """
-    bound = 4.0 * float(np.quantile(np.maximum(np.abs(error), np.abs(error - towards)), 0.95))
+    bound = 4.0 * quantiles(np.maximum(np.abs(error), np.abs(error - towards)), 0.95)[0]
     error, towards = np.clip(error, -bound, bound), np.clip(towards, -bound, bound)
     curve = float(towards @ towards)
     if curve <= 0:
@@ -109,7 +110,7 @@ def _shrunk(error: Array, towards: Array, witnesses: float, usual: float) -> flo
 def _weight(error: Array, towards: Array, run: Index) -> float:
     # A few gross errors that neither foresaw must not decide: they count as less.
     least = np.minimum(np.abs(error), np.abs(error - towards))
-    part = np.minimum(1.0, 4.0 * float(np.quantile(least, 0.95)) / np.maximum(least, 1e-300))
+    part = np.minimum(1.0, 4.0 * quantiles(least, 0.95)[0] / np.maximum(least, 1e-300))
     error, towards = part * error, part * towards
     curve = float(towards @ towards)
     best = min(1.0, max(0.0, float(error @ towards) / curve)) if curve > 0 else 0.0

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fieldmend.core.prox import Array
+from fieldmend.core.ranks import quantiles
 
 Index = NDArray[np.intp]
 
@@ -45,7 +46,7 @@ def widening(error: Array, level: Array, run: Index) -> Widening:
     """
     if error.size < _FEW or not error.any():
         return Widening()
-    error = np.minimum(error, _GROSS * float(np.quantile(error, 0.95)))
+    error = np.minimum(error, _GROSS * quantiles(error, 0.95)[0])
     if not error.any():
         return Widening()
     order = np.argsort(level, kind="stable")
