@@ -59,11 +59,12 @@ def as_text(seen: Seen) -> Iterator[str]:
 def _from_lines(order: Order, clock: Clock) -> Iterator[Seen]:
     lines = Lines(order.format, order.source)
     try:
-        stream = sys.stdin if order.source == "-" else open(order.source, encoding="utf-8")
+        stream = sys.stdin.buffer if order.source == "-" else open(order.source, "rb")
     except OSError as error:
         raise InputError(str(error.strerror), file=order.source) from None
     with stream:
-        for line in stream:
+        for data in stream:
+            line = data.decode("utf-8", "replace")  # as it is read when it runs
             header = lines.header is None
             reads = list(lines.read(line, clock.now()))
             if reads or not (header and lines.header is not None):
