@@ -62,11 +62,16 @@ def test_it_prints_what_mosquitto_should_be_told(capsys):
 
 def test_check_shows_messages_as_read_and_stores_nothing(tmp_path, capsys, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "a.csv").write_text("node,time,t\nm1,2026-11-16T08:15:00Z,20.5\nm1,never,1\n")
+    (tmp_path / "a.csv").write_text(
+        "node,time,t\nm1,2026-11-16T08:15:00Z,20.5\nm1,never,1\n"
+        "m1,2138-01-19T03:14:07Z,1\nm1,1970-01-02T00:00:00Z,1\n"
+    )
     assert main(["live", "a.csv", "--check"]) == 0
     said = capsys.readouterr().out
     assert "m1  t = 20.5  at 2026-11-16T08:15:00Z" in said
     assert "refused, no time" in said
+    assert "refused, clock ahead: m1 t 2138-01-19T03:14:07Z" in said  # as when it runs
+    assert "refused, clock not set: m1 t" in said
     assert [path.name for path in tmp_path.iterdir()] == ["a.csv"]
 
 
