@@ -1,5 +1,6 @@
 """The command: what it refuses, what it shows, a stream from its beginning to its end."""
 
+import io
 import json
 import sqlite3
 import subprocess
@@ -61,12 +62,29 @@ def test_it_prints_what_mosquitto_should_be_told(capsys):
 
 def test_check_shows_messages_as_read_and_stores_nothing(tmp_path, capsys, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "a.csv").write_text("node,time,t\nm1,2026-11-16T08:15:00Z,20.5\nm1,never,1\n")
+    (tmp_path / "a.csv").write_text(
+        "node,time,t\nm1,2026-11-16T08:15:00Z,20.5\nm1,never,1\n"
+        "m1,2138-01-19T03:14:07Z,1\nm1,1970-01-02T00:00:00Z,1\n"
+    )
     assert main(["live", "a.csv", "--check"]) == 0
     said = capsys.readouterr().out
     assert "m1  t = 20.5  at 2026-11-16T08:15:00Z" in said
     assert "refused, no time" in said
+    assert "refused, clock ahead: m1 t 2138-01-19T03:14:07Z" in said  # as when it runs
+    assert "refused, clock not set: m1 t" in said
     assert [path.name for path in tmp_path.iterdir()] == ["a.csv"]
+
+
+@pytest.mark.parametrize("source", ["-", "a.ndjson"])
+def test_check_says_what_is_no_text(source, capsys, monkeypatch, somewhere):
+    """Bytes that no text has are refused as they are when it runs: they do not end it."""
+    data = b'{"node": "m1", "t": 20.5}\n\xff\xfe\x80 garbage\n{"node": "m2", "t": 3}\n'
+    (somewhere / "a.ndjson").write_bytes(data)
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(data), encoding="utf-8"))
+    assert main(["live", source, "--check"]) == 0
+    said = capsys.readouterr().out
+    assert "refused, unreadable" in said
+    assert "m2  t = 3" in said
 
 
 def test_a_stream_with_an_end_is_closed_to_its_last_reading(tmp_path, capsys):

@@ -213,12 +213,12 @@ def test_a_gateway_that_is_gone_is_one_episode_not_one_a_node(live):
 def test_a_stuck_node_and_an_event_are_episodes(live):
     X = record().values["temperature"].copy()
     X[FITTED + 150 :, 6] = X[FITTED + 149, 6]
-    X[FITTED + 190 : FITTED + 194, 8:12] += 12.0
+    X[FITTED + 177 : FITTED + 181, 8:12] += 12.0
     live.clock.time = int(record().times[FITTED + 145])
     live.take([read for row in range(FITTED, FITTED + 145) for read in live.reads(row, X)])
     while live.station.tick():  # a backlog is settled some slots at a time
         pass
-    for row in range(FITTED + 145, FITTED + 200):
+    for row in range(FITTED + 145, FITTED + 184):
         live.slot(row, X)
     kinds = {one["kind"]: one for one in live.view.episodes()}
     assert kinds["stuck"]["node"] == "m6"

@@ -5,18 +5,18 @@ from __future__ import annotations
 import secrets
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import islice
 from typing import Any
 
 from fieldmend.errors import InputError
 from fieldmend.grid import stamp
 from fieldmend.live.clock import Clock
-from fieldmend.live.formats import Message, names_in, read
 from fieldmend.live.messages import Read, Reading
 from fieldmend.live.running import HTTP, Order
 from fieldmend.live.sources.lines import Lines
-from fieldmend.live.sources.mqtt import KEEPALIVE
+from fieldmend.live.sources.mqtt import KEEPALIVE, reads_of
+from fieldmend.live.writing import wrong_clock
 from fieldmend.text import escaped, shown
 
 MESSAGES = 10
@@ -56,16 +56,24 @@ def as_text(seen: Seen) -> Iterator[str]:
         yield "  no reading in it"
 
 
+def _timely(reads: Iterable[Read], arrived: int) -> list[Read]:
+    """The same, without what would be refused for its clock."""
+    return [
+        (wrong_clock(one, arrived) or one) if isinstance(one, Reading) else one for one in reads
+    ]
+
+
 def _from_lines(order: Order, clock: Clock) -> Iterator[Seen]:
     lines = Lines(order.format, order.source)
     try:
-        stream = sys.stdin if order.source == "-" else open(order.source, encoding="utf-8")
+        stream = sys.stdin.buffer if order.source == "-" else open(order.source, "rb")
     except OSError as error:
         raise InputError(str(error.strerror), file=order.source) from None
     with stream:
-        for line in stream:
-            header = lines.header is None
-            reads = list(lines.read(line, clock.now()))
+        for data in stream:
+            line = data.decode("utf-8", "replace")  # as it is read when it runs
+            header, arrived = lines.header is None, clock.now()
+            reads = _timely(lines.read(line, arrived), arrived)
             if reads or not (header and lines.header is not None):
                 yield line.strip(), reads
 
@@ -98,10 +106,10 @@ def _from_broker(order: Order, clock: Clock) -> Iterator[Seen]:
             client.loop(0.1)
             while came:
                 message = came.pop(0)
-                names = names_in(message.topic, order.topic)
-                one = Message(message.payload, clock.now(), message.topic, names, message.retain)
+                arrived = clock.now()
+                reads = reads_of(message, arrived, order.topic, order.format)
                 text = message.payload[:100].decode("utf-8", "replace")
-                yield f"{message.topic} {text}", read(one, order.format)
+                yield f"{message.topic} {text}", _timely(reads, arrived)
     finally:
         client.disconnect()
         client.loop(0.1)

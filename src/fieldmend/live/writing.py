@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterable
 
 from fieldmend.field.fieldmodel import FieldModel
+from fieldmend.grid import stamp
 from fieldmend.live.clock import SECOND
 from fieldmend.live.journal import Journal, add
 from fieldmend.live.messages import Read, Reading, Refused
@@ -21,6 +22,19 @@ MOST_CONDITIONS = 100
 NEW_NODES, NEW_SHARE = 100, 0.5
 DAY = 86_400 * SECOND
 RESTART = 100_000  # a sequence number that leaps further has started again
+
+
+def wrong_clock(read: Reading, arrived: int) -> Refused | None:
+    """Why a reading's stamp cannot be right, if so."""
+    if read.time > arrived + AHEAD:
+        return Refused("clock ahead", _said(read))
+    if read.time < UNSET:
+        return Refused("clock not set", _said(read))
+    return None
+
+
+def _said(read: Reading) -> str:
+    return f"{shown(read.node)} {shown(read.condition)} {stamp(read.time)} {read.value}"
 
 
 class Writer:
@@ -117,18 +131,16 @@ class Writer:
     def _ids(
         self, connection: sqlite3.Connection, read: Reading, arrived: int
     ) -> tuple[int, int] | Refused:
-        said = f"{shown(read.node)} {shown(read.condition)} {read.time} {read.value}"
-        if read.time > arrived + AHEAD:
-            return Refused("clock ahead", said)
-        if read.time < UNSET:
-            return Refused("clock not set", said)
+        wrong = wrong_clock(read, arrived)
+        if wrong is not None:
+            return wrong
         node = self.nodes.get(read.node)
         if read.condition not in self.conditions and len(self.conditions) >= MOST_CONDITIONS:
-            return Refused("new condition", said)
+            return Refused("new condition", _said(read))
         if node is None:
             node = self._join(connection, read.node, arrived)
             if node is None:
-                return Refused("new node", said)
+                return Refused("new node", _said(read))
         return node, self._condition(connection, read.condition)
 
     def _condition(self, connection: sqlite3.Connection, name: str) -> int:

@@ -93,6 +93,15 @@ class Address:
         return out
 
 
+def reads_of(message: Any, arrived: int, pattern: str | None, format: str) -> list[Read]:
+    """What one message of a broker's says."""
+    if len(message.payload) > LARGEST:
+        return [Refused("too large", f"{message.topic} {len(message.payload)} bytes")]
+    names = names_in(message.topic, pattern)
+    one = Message(message.payload, arrived, message.topic, names, bool(message.retain))
+    return read(one, format)
+
+
 class Broker:
     """Messages of one subscription.
 
@@ -176,7 +185,11 @@ class Broker:
 
     def _commit(self, client: Any, feed: Feed) -> None:
         arrived = feed.clock.now()
-        reads = [one for message in self._held for one in self._read(message, arrived)]
+        reads = [
+            one
+            for message in self._held
+            for one in reads_of(message, arrived, self.pattern, self.format)
+        ]
         feed.take(reads, arrived)
         if any(self._news.values()):
             with feed.intake.journal.writing() as connection:
@@ -186,13 +199,6 @@ class Broker:
             if message.qos:
                 client.ack(message.mid, message.qos)
         self._held = []
-
-    def _read(self, message: Any, arrived: int) -> list[Read]:
-        if len(message.payload) > LARGEST:
-            return [Refused("too large", f"{message.topic} {len(message.payload)} bytes")]
-        names = names_in(message.topic, self.pattern)
-        one = Message(message.payload, arrived, message.topic, names, bool(message.retain))
-        return read(one, self.format)
 
     def _connected(self, client: Any, _: Any, flags: Any, reason: Any, __: Any) -> None:
         if reason.is_failure:

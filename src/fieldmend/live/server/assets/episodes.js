@@ -23,7 +23,7 @@ export function showEpisodes(now, choose) {
 export function card(one, now, choose) {
   const unit = now.conditions[one.condition];
   const since = Date.parse(one.since);
-  const numbers = one.value === null ? [] : [`${measure(one.value, unit)}${one.expected === null ? "" : `, expected ${measure(one.expected, unit)}`}`];
+  const numbers = one.value === null ? [] : [`when seen ${measure(one.value, unit)}${one.expected === null ? "" : `, expected ${measure(one.expected, unit)}`}`];
   const when = one.until === null ? `since ${moment(since)} (${duration((Date.now() - since) / 1000)})` : `${moment(since)} to ${moment(Date.parse(one.until))}`;
   const who = !choose ? null : one.node
     ? element("button", { type: "button", class: "link", onclick: () => choose(one.node, true) }, "Node ", element("bdi", {}, shown(one.node)))
