@@ -86,7 +86,10 @@ def _followed(own: Array, told: Array, edges: Array) -> tuple[Array, Array]:
 
     Logarithms, blocks × nodes.
     """
-    usual = np.nanvar(told, axis=0)
+    known = ~np.isnan(told)
+    number, filled = np.maximum(known.sum(axis=0), 1), np.where(known, told, 0.0)
+    centred = np.where(known, told - filled.sum(axis=0) / number, 0.0)
+    usual = (centred**2).sum(axis=0) / number
     gains, moves = [], []
     for a, b in pairwise(edges):
         heard = ~np.isnan(told[a:b])

@@ -94,7 +94,7 @@ class OthersMoved:
         """Of one node: those of its readings in question that are off since, or until, they moved.
 
         Stretches are cut where the departure itself changes as the others move, but not if they
-        are taken `whole`: a wrong gain moves as they do.
+        are taken `whole`: a wrong gain moves as they do, and is seen when they move, at both ends.
         """
         out = np.zeros(asked.shape, dtype=np.bool_)
         slots, nodes = self.values.shape
@@ -112,7 +112,7 @@ class OthersMoved:
             edges = [a, *([] if whole or not once else _turns(steps, heard, size, (a, b))), b]
             for start, stop in pairwise(edges):
                 within = start + np.flatnonzero(marks[start:stop])
-                if within.size and _since(steps, heard, size, within, once=once):
+                if within.size and _since(steps, heard, size, within, once=once, twice=not whole):
                     out[heard[within]] = True
         return out
 
@@ -168,11 +168,17 @@ def _turns(steps: list[_Steps], heard: Array, size: Array, part: tuple[int, int]
 
 
 def _since(
-    steps: list[_Steps], heard: Array, size: Array, within: Array, *, once: bool = True
+    steps: list[_Steps],
+    heard: Array,
+    size: Array,
+    within: Array,
+    *,
+    once: bool,
+    twice: bool,
 ) -> bool:
     """Whether a departure, as far as it reaches to its side, begins or ends with such a step.
 
-    If it begins *and* ends with steps of the others, these need not be as rare.
+    One will do if asked `once`; asked `twice`, it begins *and* ends with steps less rare.
     """
     level = middle(size[within])
     side, least = np.sign(level), PART * abs(level)
@@ -185,7 +191,8 @@ def _since(
     ]
     if once and any(_rare(steps, edge, least) for edge in edges):
         return True
-    return len(edges) == 2 and all(_rare(steps, edge, least, RARE**0.5) for edge in edges)
+    both = twice and len(edges) == 2
+    return both and all(_rare(steps, edge, least, RARE**0.5) for edge in edges)
 
 
 def _reach(size: Array, side: float, least: float) -> int:
