@@ -107,10 +107,11 @@ def beyond_both(values, sound, side):
     return beyond, off
 
 
-def largest_shift(told, shortest, at_home):
+def largest_shift(told, shortest, at_home, back):
     """Of one node the stretch of blocks with the clearest difference in level from the rest.
 
-    `told` is blocks × nodes; a node's unrest is no less than the usual step of all.
+    `told` is blocks × nodes; a node's unrest is no less than the usual step of all. Where little
+    is left, both sides of it have to agree, and the stretch tells how restless the node is, too.
     """
     steps = [median(np.abs(np.diff(column))) for column in told.T]
     usual = median(steps)
@@ -123,10 +124,18 @@ def largest_shift(told, shortest, at_home):
                 inside = np.zeros(len(column), dtype=bool)
                 inside[a:b] = True
                 ours, rest = column[inside & heard], column[~inside & heard]
-                if len(ours) < 2 or len(rest) < at_home * heard.sum() or not len(rest):
+                if len(ours) < 2 or not len(rest):
                     continue
-                spread = max(rest.std(), usual)
                 size = ours.mean() - rest.mean()
+                spread = max(rest.std(), usual)
+                if len(rest) < at_home * heard.sum():
+                    before, after = column[:a][heard[:a]], column[b:][heard[b:]]
+                    if min(len(before), len(after)) < 2 or len(rest) < shortest:
+                        continue
+                    if abs(before.mean() - after.mean()) >= back * abs(size):
+                        continue
+                    about = np.r_[ours - ours.mean(), rest - rest.mean()]
+                    spread = max(np.sqrt(np.mean(about**2)), usual)
                 clear = abs(size) / spread * np.sqrt(len(ours) * len(rest) / heard.sum())
                 if clear > best[0] + 1e-12:
                     best = (clear, a, b, rest.mean(), size, spread)

@@ -163,11 +163,16 @@ def test_a_departure_is_seen_in_about_six_steps_of_a_power_of_two():
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_the_clearest_stretch_of_blocks(seed):
-    told = holed(seed, (14, 4), 0.1)
+    told = holed(seed, (20, 6), 0.1)
     told[5:9, 1] += 4.0
     told[8:, 2] -= 3.0
+    told[3:17, 3] += 9.0
+    told[3:17, 4] += 9.0
+    told[17:, 4] += 2.5
+    told[:, 5] = np.where(np.isnan(told[:, 5]), np.nan, np.nan_to_num(told[:, 5]).cumsum())
     got = shifts._largest(told, 2)
-    want = naive.largest_shift(told, 2, shifts.AT_HOME)
+    want = naive.largest_shift(told, 2, shifts.AT_HOME, shifts.BACK)
+    assert want[3][1:3] == (3, 17)
     for n, (clear, first, stop, home, size, spread) in enumerate(want):
         assert (got.first[n], got.stop[n]) == (first, stop)
         found = got.clear[n], got.home[n], got.size[n], got.spread[n]

@@ -45,7 +45,14 @@ def long_drift(X, node):
     return slice(600, 1008)
 
 
-@pytest.mark.parametrize("fault", [offset_to_the_end, offset_from_the_start, long_drift])
+def away_and_back(X, node):
+    X[173:1555, node] += 20.0
+    return slice(173, 1555)
+
+
+@pytest.mark.parametrize(
+    "fault", [offset_to_the_end, offset_from_the_start, long_drift, away_and_back]
+)
 @pytest.mark.parametrize("seed", range(2))
 def test_a_level_left_for_days_is_found_though_it_is_half_of_the_record(fault, seed):
     X = mountain(seed)
@@ -55,6 +62,16 @@ def test_a_level_left_for_days_is_found_though_it_is_half_of_the_record(fault, s
     found = faults.persistent(X, labels)
     assert found[part, 5][~np.isnan(X[part, 5])].mean() > 0.95
     assert np.delete(found, 5, axis=1).mean() < 0.001
+    sound = np.delete(np.arange(len(X)), part)
+    assert found[sound, 5].mean() < 0.2  # of a drift some of its beginning
+
+
+@pytest.mark.parametrize("seed", [0, 1, 7])
+def test_what_most_do_for_most_of_the_record_is_no_fault_of_who_does_it_less_or_more(seed):
+    rng = np.random.default_rng(seed)
+    X = mountain(seed, slots=1152)
+    X[115:1037] += 20.0 * rng.uniform(0.3, 1.7, X.shape[1])
+    assert faults.persistent(X, context(X, slot=2 * SLOT)).mean() < 0.001
 
 
 def test_three_that_left_their_level_do_not_hide_each_other():

@@ -72,6 +72,33 @@ def test_a_shift_is_told_by_where_it_is_and_how_far():
     assert shift.home == pytest.approx(0, abs=1)
 
 
+def test_who_comes_back_to_where_it_was_has_been_away_for_most_of_the_record():
+    told = blocks()
+    told.told[5:43, 7] += 20
+    (shift,) = outstanding(told, CONTEXT)
+    assert (shift.node, shift.inside) == (7, slice(50, 430))
+    assert shift.size == pytest.approx(20, abs=1)
+    told.told[43:, 7] += 10  # half of the way: which of three levels is its own, nobody knows
+    assert [one for one in outstanding(told, CONTEXT) if one.inside.start == 50] == []
+
+
+def test_who_goes_up_and_down_by_and_by_for_most_of_the_record_has_not_left():
+    told = blocks()
+    told.told[5:43, 7] += 20 * np.hanning(38)
+    assert [one for one in outstanding(told, CONTEXT) if one.inside.start < 100] == []
+
+
+def test_who_was_away_for_most_of_the_record_is_compared_by_readings_whatever_side_they_went_to():
+    told = blocks()
+    told.told[5:43, 7] += 20
+    distances = told.told.copy()
+    assert outstanding(told, CONTEXT, distances=distances)
+    distances[5:43, [8, 9]] -= 10
+    assert outstanding(told, CONTEXT, distances=distances) == []
+    told.told[22:43, 7] -= 20  # less than half of it: by what the others imply, as ever
+    assert [one.node for one in outstanding(told, CONTEXT, distances=distances)] == [7]
+
+
 def test_what_two_others_do_too_is_no_fault_of_one():
     told = blocks()
     told.told[20:44, [7, 8, 9]] += 12
@@ -112,7 +139,7 @@ def test_a_beginning_is_home_however_short_unless_it_lies_farther_from_the_other
     before, after = (0.0, 5.0) if home else (5.0, 0.0)
     values[:stop, 0], values[stop:, 0] = before, after
     one = shifts.Shift(0, slice(0, stop), after, before - after, 0.1)
-    monkeypatch.setattr(levels, "outstanding", lambda *_: [one])
+    monkeypatch.setattr(levels, "outstanding", lambda *_, **__: [one])
     field = SimpleNamespace(residual=values)
     false = levels.shifted(values, field, np.zeros(values.shape, dtype=bool), CONTEXT)
     assert not false[:, 1:].any()
@@ -122,25 +149,3 @@ def test_a_beginning_is_home_however_short_unless_it_lies_farther_from_the_other
 
 def test_where_nothing_moves_nothing_is_clear():
     assert not shifts._largest(np.zeros((12, 4)), 3).clear.any()
-
-
-def test_the_clearest_stretch_of_all_is_found():
-    told = np.random.default_rng(5).normal(size=(12, 6)).cumsum(axis=0)
-    told[3:5, 1] = np.nan
-    found = shifts._largest(told, 3)
-    steps = np.nanmedian(np.nanmedian(np.abs(np.diff(told, axis=0)), axis=0))
-    for n, column in enumerate(told.T):
-        best = 0.0
-        for a in range(12):
-            for b in range(a + 3, 13):
-                inside = np.arange(12) >= a
-                inside &= np.arange(12) < b
-                within, rest = (column[i & ~np.isnan(column)] for i in (inside, ~inside))
-                if within.size < 2 or rest.size < (within.size + rest.size) / 3:
-                    continue
-                speaking = np.sqrt(within.size * rest.size / (within.size + rest.size))
-                clear = speaking * abs(within.mean() - rest.mean()) / max(rest.std(), steps)
-                best = max(best, clear)
-                if (a, b) == (found.first[n], found.stop[n]):
-                    assert found.clear[n] == pytest.approx(clear)
-        assert found.clear[n] == pytest.approx(best)

@@ -105,6 +105,23 @@ def test_of_many_nodes_a_short_record_cannot_tell_what_is_rare():
     assert excused(1300, 7)
 
 
+@pytest.mark.parametrize("seed", range(3))
+def test_if_they_come_back_as_well_a_tenth_of_a_short_record_tells(seed):
+    X = np.random.default_rng(seed).normal(size=(600, 12))
+    away = (np.arange(600) >= 100) & (np.arange(600) < 500)
+    X[away, 1:] -= 8.0
+    assert OthersMoved(X)(0, 8.0 * away, away).sum() == 400
+    # A wrong gain is seen when the others move, at both ends: not by that alone.
+    assert not OthersMoved(X)(0, 8.0 * away, away, whole=True).any()
+    once = X.copy()
+    once[500:, 1:] -= 8.0  # they stay, it comes back to where they are
+    assert not OthersMoved(once)(0, 8.0 * away, away).any()
+    often = X.copy()
+    for t in range(110, 500, 50):
+        often[t : t + 25, 1:] -= 12.0
+    assert not OthersMoved(often)(0, 8.0 * away, away).any()
+
+
 def test_more_accused_than_accusers_is_undecided():
     accused = np.zeros((40, 5), dtype=bool)
     accused[10:30, :3] = True
@@ -187,7 +204,7 @@ def test_a_departure_goes_on_over_some_that_do_not(seed):
     assert who_moved._reach(np.r_[np.zeros(JOINED + 1), 2.0], 1.0, 2.0) == 0
 
 
-def rare(steps, between, least):
+def rare(steps, between, least, share=RARE):
     """A step about a time that is as large about few other times."""
     slots = len(steps[0])
     about = range(max(between[0] + 1 - LAG, 0), min(between[1] + LAG + 1, slots))
@@ -200,7 +217,7 @@ def rare(steps, between, least):
             continue
         taken = [t for t in range(slots) if step[t] >= here]
         as_large = [t for t in elsewhere if any(abs(t - one) <= half for one in taken)]
-        if len(as_large) / len(elsewhere) <= RARE:
+        if len(as_large) / len(elsewhere) <= share:
             return True
     return False
 
@@ -241,18 +258,20 @@ def turns(steps, heard, size, part):
     return found
 
 
-def since(steps, heard, size, within):
-    """Whether a departure begins, or ends, with a step of the others."""
+def since(steps, heard, size, within, *, twice):
+    """Whether a departure begins, or ends, with a step of the others; or both with lesser ones."""
     off = np.median(size[within])
     side, least = np.sign(off), PART * abs(off)
     first = within[0] - reach(size[: within[0]][::-1], side, least)
     after = within[-1] + 1 + reach(size[within[-1] + 1 :], side, least)
+    alone, together = [], []
     for i in (first, after):
         if 0 < i < len(size):
             change = abs(middle(size, i, i + SIDE) - middle(size, i - SIDE, i))
-            if change >= STEPPED * abs(off) and rare(steps, (heard[i - 1], heard[i]), least):
-                return True
-    return False
+            if change >= STEPPED * abs(off):
+                alone.append(rare(steps, (heard[i - 1], heard[i]), least))
+                together.append(rare(steps, (heard[i - 1], heard[i]), least, RARE**0.5))
+    return any(alone) or (twice and len(together) == 2 and all(together))
 
 
 def excused(moved, node, departure, asked, *, whole):
@@ -266,7 +285,7 @@ def excused(moved, node, departure, asked, *, whole):
         edges = [a, *([] if whole else turns(steps, heard, size, (a, b))), b]
         for start, stop in pairwise(edges):
             within = [i for i in range(start, stop) if marks[i]]
-            if within and since(steps, heard, size, within):
+            if within and since(steps, heard, size, within, twice=not whole):
                 out[[heard[k] for k in within]] = True
     return out
 

@@ -24,6 +24,7 @@ from fieldmend.faults.events import (
     shared,
 )
 from fieldmend.faults.frozen import frozen
+from fieldmend.faults.gains import rescaled
 from fieldmend.faults.gross import (
     beyond,
     flat,
@@ -264,6 +265,11 @@ def _moved(values: Array, left_out: Mask, context: Context) -> _Moved:
             break
         out |= fresh
         field = implied(values, ~np.isnan(values) & ~left_out & ~out)
+    if not habit:
+        fresh = rescaled(values, field, left_out | out, context)
+        if fresh.any():
+            alone, out = alone | fresh, out | fresh
+            field = implied(values, ~np.isnan(values) & ~left_out & ~out)
     return _Moved(out, alone, field, habit)
 
 

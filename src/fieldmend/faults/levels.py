@@ -31,10 +31,10 @@ def shifted(values: Array, field: Implied, left_out: Mask, context: Context) -> 
     """
     out = np.zeros(values.shape, dtype=np.bool_)
     residual = np.where(left_out, np.nan, field.residual)
-    shifts = outstanding(Blocks.of(residual), context)
+    off = values - slot_medians(values)[:, None]
+    shifts = outstanding(Blocks.of(residual), context, distances=Blocks.of(off).told)
     if not shifts:
         return out
-    off = values - slot_medians(values)[:, None]
     levels = node_medians(off)
     for shift in shifts:
         n, home, size = shift.node, shift.home, shift.size

@@ -27,6 +27,9 @@ FEWEST_DAYS = 3
 BLOCKS, HEARD = 48, 3
 # Share of its blocks that have to be left to say where a node belongs.
 AT_HOME = 1 / 3
+# Or less, if both sides of a stretch differ by this part of its size at the most; blocks that any
+# of these needs.
+BACK, SOME = 1 / 3, 2
 # How clear what lasts has to be: six of the node's own block spreads in nine blocks.
 CLEAR = 18.0
 # By what nodes differ in a logarithm though all be well: the least; and what is assumed beforehand,
@@ -85,12 +88,15 @@ class _Largest:
     clear: Array
 
 
-def outstanding(blocks: Blocks, context: Context, days: int = FEWEST_DAYS) -> list[Shift]:
+def outstanding(
+    blocks: Blocks, context: Context, days: int = FEWEST_DAYS, *, distances: Array | None = None
+) -> list[Shift]:
     """Nodes that went farther than nodes of this network do, alone, and for a day at least.
 
     A shift has to be clear of the node's own unrest, and size and clearness together have to stand
     higher than the highest of as many nodes would, were their logarithms normal. Nothing is said
-    of networks of fewer than three nodes, nor of records of fewer than so many days.
+    of networks of fewer than three nodes, nor of records of fewer than so many days. `distances`
+    are those of readings from the other nodes', blocks × nodes, where these are not what is asked.
     """
     able = np.flatnonzero((~np.isnan(blocks.told)).sum(axis=0) >= FEWEST_BLOCKS)
     slots = int(blocks.edges[-1])
@@ -111,18 +117,25 @@ def outstanding(blocks: Blocks, context: Context, days: int = FEWEST_DAYS) -> li
             float(shift.spread[i]),
         )
         for i in map(int, np.flatnonzero(far))
-        if _is_alone(told, shift, i)
+        if _is_alone(told, shift, i, told if distances is None else distances[:, able])
     ]
 
 
 def _largest(told: Array, shortest: int) -> _Largest:
-    """Over all stretches of blocks, the one with the clearest difference in level."""
+    """Over all stretches of blocks, the one with the clearest difference in level.
+
+    At least a third of the record is left to say where the node belongs; or less, if it lies on
+    both sides and these agree: who comes back to where it was has been away, however long. So few
+    blocks do not tell how restless a node is, so those of the stretch are asked as well: a place
+    that goes up and down by and by is as far off in its midst, but does not leave and come back.
+    """
     known = ~np.isnan(told)
     filled = np.where(known, told, 0.0)
-    counts, sums, squares = (
+    sums = [
         np.vstack([np.zeros(told.shape[1]), np.cumsum(part, axis=0)])
         for part in (known, filled, filled**2)
-    )
+    ]
+    heard = sums[0][-1]
     steps = node_medians(np.abs(np.diff(told, axis=0)))
     usual = float(np.nanmedian(steps)) if np.isfinite(steps).any() else 0.0
     nodes = told.shape[1]
@@ -130,14 +143,17 @@ def _largest(told: Array, shortest: int) -> _Largest:
     home, size, spread, clear = (np.zeros(nodes) for _ in range(4))
     for a in range(told.shape[0] - shortest + 1):
         ends = slice(a + shortest, None)  # all stretches that begin here, ends × nodes
-        within = counts[ends] - counts[a]
-        rest = counts[-1] - within
-        judged = (within >= 2) & (rest >= AT_HOME * counts[-1])
-        level = (sums[ends] - sums[a]) / np.maximum(within, 1)
-        others = (sums[-1] - sums[ends] + sums[a]) / np.maximum(rest, 1)
-        square = (squares[-1] - squares[ends] + squares[a]) / np.maximum(rest, 1) - others**2
-        unrest = np.maximum(np.sqrt(np.maximum(square, 0.0)), usual)
-        speaking = np.sqrt(within * rest / np.maximum(counts[-1], 1))
+        within, level, inner = _moments(*(part[ends] - part[a] for part in sums))
+        rest, others, square = _moments(*(part[-1] - part[ends] + part[a] for part in sums))
+        before, begun, _ = _moments(*(part[a] for part in sums))
+        after, ended, _ = _moments(*(part[-1] - part[ends] for part in sums))
+        back = (before >= SOME) & (after >= SOME) & (rest >= shortest)
+        back &= np.abs(begun - ended) < BACK * np.abs(level - others)
+        most = rest < AT_HOME * heard
+        judged = (within >= SOME) & (back | ~most)
+        both = (rest * square + within * inner) / np.maximum(heard, 1)
+        unrest = np.maximum(np.sqrt(np.maximum(np.where(most, both, square), 0.0)), usual)
+        speaking = np.sqrt(within * rest / np.maximum(heard, 1))
         contrast = np.where(
             judged & (unrest > 0),
             speaking * np.abs(level - others) / np.where(unrest > 0, unrest, 1),
@@ -150,6 +166,12 @@ def _largest(told: Array, shortest: int) -> _Largest:
         home[more], size[more] = others[at], (level - others)[at]
         spread[more], clear[more] = unrest[at], contrast[at]
     return _Largest(first, stop, home, size, spread, clear)
+
+
+def _moments(count: Array, total: Array, squares: Array) -> tuple[Array, Array, Array]:
+    """How many, their mean and their variance, of sums of blocks and of their squares."""
+    number = np.maximum(count, 1)
+    return count, total / number, squares / number - (total / number) ** 2
 
 
 def began_at_home(off: Array, stop: int, levels: Array) -> bool:
@@ -214,13 +236,20 @@ def _standing(sizes: Array) -> Array:
     return np.asarray((logs - np.median(known)) / max(np.sqrt(variance), LEAST))
 
 
-def _is_alone(told: Array, shift: _Largest, i: int) -> bool:
+def _is_alone(told: Array, shift: _Largest, i: int, distances: Array) -> bool:
     """Whether a node moved for all of the stretch, and hardly another over the same blocks.
 
     A third as far is far enough: seven in ten of the node's blocks, and the witnesses' medians.
+    Who was away for most of the record is compared by the readings themselves: what the others
+    imply was mostly learnt meanwhile, and two that went along imply each other. Whatever side they
+    went to, and whoever accused them.
     """
     within = np.zeros(told.shape[0], dtype=np.bool_)
     within[shift.first[i] : shift.stop[i]] = True
-    moved = node_medians(told[within]) - node_medians(told[~within])
+    heard = ~np.isnan(told[:, i])
+    most = (heard & ~within).sum() < AT_HOME * heard.sum()
+    others = distances if most else told
+    moved = (node_medians(others[within]) - node_medians(others[~within])) / shift.size[i]
     least = np.nanquantile((told[within, i] - shift.home[i]) / shift.size[i], 0.3)
-    return bool(least > 1 / 3 and (moved / shift.size[i] > 1 / 3).sum() - 1 < OTHERS)
+    as_far = (np.abs(moved) if most else moved) > 1 / 3
+    return bool(least > 1 / 3 and as_far.sum() - 1 < OTHERS)

@@ -94,24 +94,25 @@ class OthersMoved:
         """Of one node: those of its readings in question that are off since, or until, they moved.
 
         Stretches are cut where the departure itself changes as the others move, but not if they
-        are taken `whole`: a wrong gain moves as they do.
+        are taken `whole`: a wrong gain moves as they do, and is seen when they move, at both ends.
         """
         out = np.zeros(asked.shape, dtype=np.bool_)
         slots, nodes = self.values.shape
+        if not asked.any():
+            return out
         # In a short record a step is the largest within some slots too easily; of few nodes, who
         # moved is undecided all the same.
-        if not asked.any() or (nodes > WITNESSES and RARE * slots < 2 * LAG + 1):
-            return out
+        once = nodes <= WITNESSES or RARE * slots >= 2 * LAG + 1
         steps = [_Steps(step) for step in self._of_others(node)]
         # One that rests while the others wander is measured by them.
         size = departure / max(self.spread[node], float(np.median(self.spread)))
         heard = np.flatnonzero(~np.isnan(size))
         size, marks = size[heard], asked[heard]
         for a, b in zip(*stretches(joined(marks, 1)), strict=True):
-            edges = [a, *([] if whole else _turns(steps, heard, size, (a, b))), b]
+            edges = [a, *([] if whole or not once else _turns(steps, heard, size, (a, b))), b]
             for start, stop in pairwise(edges):
                 within = start + np.flatnonzero(marks[start:stop])
-                if within.size and _since(steps, heard, size, within):
+                if within.size and _since(steps, heard, size, within, once=once, twice=not whole):
                     out[heard[within]] = True
         return out
 
@@ -166,17 +167,32 @@ def _turns(steps: list[_Steps], heard: Array, size: Array, part: tuple[int, int]
     return found
 
 
-def _since(steps: list[_Steps], heard: Array, size: Array, within: Array) -> bool:
-    """Whether a departure, as far as it reaches to its side, begins or ends with such a step."""
+def _since(
+    steps: list[_Steps],
+    heard: Array,
+    size: Array,
+    within: Array,
+    *,
+    once: bool,
+    twice: bool,
+) -> bool:
+    """Whether a departure, as far as it reaches to its side, begins or ends with such a step.
+
+    One will do if asked `once`; asked `twice`, it begins *and* ends with steps less rare.
+    """
     level = middle(size[within])
     side, least = np.sign(level), PART * abs(level)
     first = int(within[0]) - _reach(size[: within[0]][::-1], side, least)
     last = int(within[-1]) + _reach(size[within[-1] + 1 :], side, least)
-    return any(
-        _rare(steps, (int(heard[i - 1]), int(heard[i])), least)
+    edges = [
+        (int(heard[i - 1]), int(heard[i]))
         for i in (first, last + 1)
         if 0 < i < heard.size and _change(size, i) >= STEPPED * abs(level)
-    )
+    ]
+    if once and any(_rare(steps, edge, least) for edge in edges):
+        return True
+    both = twice and len(edges) == 2
+    return both and all(_rare(steps, edge, least, RARE**0.5) for edge in edges)
 
 
 def _reach(size: Array, side: float, least: float) -> int:
@@ -200,7 +216,7 @@ def _change(size: Array, at: int) -> float:
     return abs(middle(size[at : at + SIDE]) - middle(size[max(at - SIDE, 0) : at]))
 
 
-def _rare(steps: list[_Steps], between: tuple[int, int], least: float) -> bool:
+def _rare(steps: list[_Steps], between: tuple[int, int], least: float, share: float = RARE) -> bool:
     """Whether a step of that size is taken about a time, and about few others as large a one."""
     slots = steps[0].size.size
     first, last = max(between[0] + 1 - LAG, 0), between[1] + LAG + 1
@@ -215,16 +231,16 @@ def _rare(steps: list[_Steps], between: tuple[int, int], least: float) -> bool:
         if not (here >= least and here > 0):
             continue
         # Mostly it is not rare by far: then nobody needs to know when.
-        if slots - step.smaller(here) - (end - begin) > RARE * elsewhere:
+        if slots - step.smaller(here) - (end - begin) > share * elsewhere:
             continue
         taken = step.at_least(here)
-        if np.count_nonzero((taken < begin) | (taken >= end)) / elsewhere > RARE:
+        if np.count_nonzero((taken < begin) | (taken >= end)) / elsewhere > share:
             continue
         # Slots that have one of them within so many slots, here left out.
         low = np.maximum(taken - half, 0)
         high = np.minimum(taken + half + 1, slots)
         low[1:] = np.maximum(low[1:], high[:-1])
         here_too = np.maximum(np.minimum(high, end) - np.maximum(low, begin), 0)
-        if (high - low - here_too).sum() / elsewhere <= RARE:
+        if (high - low - here_too).sum() / elsewhere <= share:
             return True
     return False
