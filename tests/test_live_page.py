@@ -90,7 +90,7 @@ def test_what_needs_a_visit_is_said_first(chromium, sites):
     assert "m8" in card.inner_text()
     assert "look at the sensor and its wiring" in card.inner_text()
     # Not now, nor over the whole stretch, of which the sentence above it speaks.
-    assert "when seen 24.1 °C, expected 21.3 °C" in card.inner_text()
+    assert "when seen 24.1\u00a0°C, expected 21.3\u00a0°C" in card.inner_text()
     chromium.wait(f"{CHARTS} === 2")
     card.get_by_role("button").click()
     chromium.wait("document.getElementById('node-title').textContent === 'Node m8'")
