@@ -19,6 +19,7 @@ from fieldmend import geo
 from fieldmend.faults.battery import is_battery, on_low_battery
 from fieldmend.faults.events import DAY, WITNESSES
 from fieldmend.faults.excursions import LAG, Course, Went, window_medians
+from fieldmend.faults.foretold import LONG, foretold
 from fieldmend.faults.implied import Implied, implied
 from fieldmend.faults.labels import Context
 from fieldmend.faults.neighbours import companions, correlations
@@ -289,8 +290,9 @@ def _stretches(values: Array, asked: Mask, mute: Mask) -> Iterator[tuple[int, in
 def by_conditions(values: Array, flagged: Mask, context: Context, mute: Mask) -> Mask:
     """Stretches of three readings or more in which another condition of the node departs too.
 
-    One or two are a corrupt packet. A condition that goes with this one at all times (the hour's
-    mean and its maximum) is of the same sensor and bears no witness, nor does a battery.
+    One or two are a corrupt packet, but not in days, where other conditions foretell them. A
+    condition that goes with this one at all times (the hour's mean and its maximum) is of the same
+    sensor and bears no witness, nor does a battery.
     """
     out = np.zeros(flagged.shape, dtype=np.bool_)
     asked = flagged & ~mute
@@ -299,27 +301,34 @@ def by_conditions(values: Array, flagged: Mask, context: Context, mute: Mask) ->
         for name, part in context.companions.items()
         if np.shape(part) == values.shape and not is_battery(name)
     ]
-    long = [
+    brief = context.slot < LONG
+    some = [
         (n, a, b)
         for n, a, b in (_stretches(values, asked, mute) if others else ())
-        if np.count_nonzero(asked[a:b, n]) > SPIKE
+        if not brief or np.count_nonzero(asked[a:b, n]) > SPIKE
     ]
-    if not long:
+    if not some:
         return out
     others = [_relative(np.asarray(part, dtype=np.float64)) for part in others]
     own = _relative(np.where(mute, np.nan, values))
-    for n, its in groupby(long, key=itemgetter(0)):
+    for n, its in groupby(some, key=itemgetter(0)):
         columns = np.column_stack([own[:, n], *(part[:, n] for part in others)])
         quiet = np.where(flagged[:, [n]], np.nan, columns)
         # Not their levels: warm air is dry, by two sensors. Their smallest moves.
         alike = correlations(np.diff(quiet, axis=0))[0, 1:] > SAME_SENSOR
         if alike.all():
             continue
-        course = Course(columns[:, [True, *~alike]], alone=True, either=True)
+        columns = columns[:, [True, *~alike]]
+        course = Course(columns, alone=True, either=True)
         theirs = np.arange(1, course.values.shape[1])
         for _, a, b in its:
-            share = course(*_top(columns[:, 0], a, b), 0, theirs).same.min()
-            out[a:b, n] = asked[a:b, n] & (bdtrc(0, theirs.size, share) <= CHANCE)
+            these = a + np.flatnonzero(asked[a:b, n])
+            if len(these) > SPIKE:
+                share = course(*_top(columns[:, 0], a, b), 0, theirs).same.min()
+                seen = bool(bdtrc(0, theirs.size, share) <= CHANCE)
+            else:
+                seen = foretold(columns, flagged[:, n], these)
+            out[these, n] = seen
     return out
 
 
