@@ -7,7 +7,8 @@ import pytest
 
 import fieldmend as fm
 from fieldmend import faults
-from fieldmend.recovery import judging, notes, powers, window
+from fieldmend.quantities import choosing as powers
+from fieldmend.recovery import judging, notes, window
 from fieldmend.recovery.condition import _levels
 from fieldmend.recovery.counting import _room
 from fieldmend.recovery.decisions import Told

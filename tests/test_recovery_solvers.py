@@ -13,10 +13,11 @@ from fieldmend.field.power import Power
 from fieldmend.holdout.drawing import draw
 from fieldmend.metrics import interpolate
 from fieldmend.quantities import Kind, Quantity, circle, counter
+from fieldmend.quantities.scale import Scale
 from fieldmend.recovery import circular, counting, extrapolating, solving
 from fieldmend.recovery.condition import _middle
 from fieldmend.recovery.quantity import on_its_scale
-from fieldmend.recovery.skewed import OnScale, Scale
+from fieldmend.recovery.skewed import OnScale
 from fieldmend.recovery.solving import Around, Solved, _line, suspicious
 from fieldmend.recovery.window import Piece, Setting, _expected
 from fieldmend.recovery.windows import Window

@@ -9,8 +9,9 @@ import fieldmend as fm
 from fieldmend.faults import Context, Expected, remembered
 from fieldmend.grid import Grid
 from fieldmend.quantities.power import Power
+from fieldmend.quantities.scale import Scale
 from fieldmend.recovery.remembered import expectation
-from fieldmend.recovery.skewed import OnScale, Scale
+from fieldmend.recovery.skewed import OnScale
 from fieldmend.recovery.solving import Afresh, ByModel
 from fieldmend.recovery.windows import Window
 from fieldmend.result.options import Options
