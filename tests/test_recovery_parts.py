@@ -479,6 +479,6 @@ def test_values_that_all_read_are_named_in_the_order_of_their_slots():
     item = SimpleNamespace(episode=episode, start=0, stop=2, nodes=(0, 1), readings=4)
     assert visits._values(recovery, item) == ": all read 7.5 or 3.25"  # the same every time
     item.stop = 3
-    assert visits._values(recovery, item) == ", 4 false readings"  # three of four are not all
+    assert visits._values(recovery, item) == ", 4 suspect readings"  # three of four are not all
     item.episode.condition = "u"
     assert visits._values(recovery, item) == ""

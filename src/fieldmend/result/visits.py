@@ -85,7 +85,8 @@ def _words(recovery: Result, item: Item) -> str:
         return f"{len(item.nodes)} nodes at one time{_values(recovery, item)}: look at the gateway"
     text = item.episode.explanation
     if item.count > 1 and not item.kind.lasts:
-        text = f"{counted(item.readings, 'false reading')} in {item.count} places; the worst {text}"
+        many = counted(item.readings, "suspect reading")
+        text = f"{many} in {item.count} places; the worst {text}"
     others = [shown(c) for c in item.conditions if c != item.episode.condition]
     return f"{text}; also {listed(others)}" if others else text
 
@@ -101,7 +102,7 @@ def _values(recovery: Result, item: Item) -> str:
     read = [figure(float(v)) for v in one.observed[rows][:, columns][off]]
     common = Counter(read).most_common(NAMED)  # of as many, the earlier: not as hashes fall
     if not read or sum(count for _, count in common) < 0.9 * len(read):
-        return f", {counted(item.readings, 'false reading')}"
+        return f", {counted(item.readings, 'suspect reading')}"
     return f": all read {' or '.join(word for word, _ in common)}"
 
 
