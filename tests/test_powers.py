@@ -37,14 +37,6 @@ def test_a_flood_is_no_false_reading(seed):
     assert 0.85 <= inside <= 0.97
 
 
-def test_as_many_false_readings_are_flagged():
-    net = fm.simulate.network(400, 20, field="temperature", sampling=0.5, seed=5)
-    false = net.anomalies != 0
-    flagged = fm.decompose(net.readings, method="auto").sparse != 0
-    assert np.count_nonzero(false) > 0.005 * np.count_nonzero(~np.isnan(net.readings))
-    assert flagged[false].mean() > 0.95
-
-
 def test_hidden_readings_and_the_model_speak_in_the_units_of_the_readings():
     X = rivers(2)
     lost = hidden(X, 2)

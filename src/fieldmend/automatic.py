@@ -106,8 +106,7 @@ def _recovered(
 
     To any low-rank method a fault that lasts is a component of the field. None: unless the record
     is so large that the search would take as long as the rest. Of what is positive and skewed, a
-    root is modelled if hidden readings come out better: on a plain scale all that is small is
-    alike, and a flood is one false reading after the other.
+    root is modelled where floods look false as they are read (`choosing.of_readings`).
     """
     false = np.zeros(X.shape, dtype=np.bool_)
     if X.size <= _SEARCHED if faults is None else faults:

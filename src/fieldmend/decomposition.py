@@ -162,11 +162,11 @@ def decompose(  # noqa: PLR0913  (the options are the public contract)
         of other conditions of the same slots and nodes, asked where they were heard if hidden
         readings come out better, or if ``joint=True``; lasting faults are looked for first and
         left out, unless ``faults=False``, or not asked for above 4·10⁶ entries; of readings that
-        are hardly ever negative and have a long upper tail (concentrations, discharge, light) the
-        square or cube root is modelled if hidden readings come out better, and ``factors`` are of
-        that, unless ``power=1``; networks of over 600 nodes with ``places=``, nodes × coordinates,
-        or of 2,000 without, are recovered region by region, and have neither ``model`` nor
-        ``factors``),
+        are hardly ever negative and have a long upper tail (discharge) the square or cube root is
+        modelled if they look false as they are and hidden ones come out better so; ``factors`` are
+        then of the roots; ``power=1`` keeps the readings as they are; networks of over 600 nodes
+        with ``places=``, nodes × coordinates, or of 2,000 without, are recovered region by region,
+        and have neither ``model`` nor ``factors``),
         ``ls`` (fast), ``apg`` (the same problem by the paper's Table III), ``mc`` (matrix
         completion: no anomalies), ``srmf`` (smooth matrix completion; ``factored=True, rank=``
         for Kong et al.'s form), ``oracle`` (``support=`` with ``space=(U, V)`` or ``rank=``; in

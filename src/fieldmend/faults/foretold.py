@@ -2,8 +2,8 @@
 
 Means, extremes and sums of a day are of many packets: no corrupt one makes them depart together.
 Gusts of 39 beside a mean wind of 13 are a storm, beside one of 4 they are not. In shorter slots a
-reading may be a packet, and one that is corrupt spoils all conditions: there it was tried, and of
-packets of garbage 46 % were found instead of 83 %.
+reading may be a packet, and one that is corrupt spoils all conditions. A day in another unit does
+so, too: what is far beyond anything that the other conditions ever foretold is no event.
 """
 
 from __future__ import annotations
@@ -14,6 +14,8 @@ from fieldmend.faults.stretches import Array
 
 LONG = 86_400_000_000  # µs: slots whose readings are summaries
 OF_IT, BEYOND = 0.5, 2.0  # part of the departure that is foretold: half of it, twice at the most
+# Times the most that was foretold of any other slot: a record storm, but no other unit.
+FARTHER = 3.0
 RARE = 0.02  # of the other slots as much is foretold
 ROWS = 20  # slots for each condition that is asked
 
@@ -53,4 +55,5 @@ def foretold(columns: Array, flagged: Array, slots: Array) -> bool:
     part = said / np.where(off == 0, np.inf, off)
     side = 1.0 if off.sum() > 0 else -1.0
     rare = float(np.mean(side * usual >= (side * said).min())) <= RARE
-    return bool((part >= OF_IT).all() and (part <= BEYOND).all() and rare)
+    heard_of = (side * said).max() <= FARTHER * (side * usual).max()
+    return bool((part >= OF_IT).all() and (part <= BEYOND).all() and rare and heard_of)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from math import inf
 
 import numpy as np
 
@@ -39,7 +40,7 @@ def of_readings(X: Array, level: float, seed: int) -> tuple[Power, str]:
 
 
 def chosen(
-    X: Array, quantity: Quantity, level: float, seed: int, *, spares: float = -1.0
+    X: Array, quantity: Quantity, level: float, seed: int, *, spares: float = -inf
 ) -> tuple[Power, str]:
     """The power under which hidden readings come out best, in the units of the readings; in words.
 
