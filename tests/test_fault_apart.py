@@ -89,3 +89,30 @@ def test_how_far_a_node_is_off_is_told_by_what_others_did_meanwhile():
     seen = panel(X, flagged, Context())
     off = X[400:, 2] - seen.implied(2, np.arange(400, 800))
     assert np.median(off) == pytest.approx(15.0, abs=0.3)
+
+
+def smoke(seed, slots=500, nodes=9):
+    """Concentrations: nodes differ by factors, and most of the time little is in the air."""
+    rng = np.random.default_rng(seed)
+    shared = np.cumsum(rng.normal(0, 0.1, slots))[:, None] * 0.3
+    return np.exp(2.5 + shared + np.linspace(-0.5, 0.5, nodes) + rng.normal(0, 0.3, (slots, nodes)))
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_what_differs_by_factors_is_asked_by_factors(seed):
+    X = smoke(seed)
+    assert standing_apart(X, "µg/m³", ratios=True) == []
+    X[:, 2] /= 1000
+    X[::7, 2] = 0.0  # below what its display shows
+    (found,) = standing_apart(X, "µg/m³", ratios=True)
+    assert (found.node, found.unit) == (2, "mg/m³")
+    assert found.off < 0 < found.level < 0.1 < 2 < found.converted
+
+
+def test_recover_tells_of_a_column_that_is_another_quantity():
+    X = smoke(0)
+    X[:, 3] = 1013 + np.random.default_rng(1).normal(0, 2, len(X))
+    rec = fm.recover(fm.Grid.of(X, condition="pm25", slot_seconds=3600.0), holdout=False)
+    (note,) = [line for line in rec["pm25"].notes if "throughout" in line]
+    assert "node 4 is 1,0" in note
+    assert "another place or quantity" in note

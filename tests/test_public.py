@@ -51,3 +51,21 @@ def test_a_release_says_the_same_version_everywhere():
         found = re.search(pattern, (root / file).read_text("utf-8"), re.MULTILINE)
         assert found, file
         assert found[1] == fm.__version__, file
+
+
+def test_what_calls_give_is_shown_in_a_line_however_large_it_is():
+    net = fm.simulate.network(slots=60, nodes=8, seed=1)
+    grid = fm.Grid.of(net.readings, condition="temperature")
+    model = fm.FieldModel.fit(net.readings)
+    said = [repr(x) for x in (net, grid, model, model.apply(net.readings), fm.recover(grid))]
+    assert said[0] == "<Network: 60 slots × 8 nodes, 50 % observed, 10 of them false>"
+    assert [text.split()[0][1:].rstrip(":") for text in said[1:]] == [
+        "Grid", "FieldModel", "Applied", "Recovery",
+    ]  # fmt: skip
+    assert all(len(text) < 100 and "\n" not in text for text in said)
+
+
+def test_a_score_is_shown_by_its_sentence():
+    net = fm.simulate.network(slots=60, nodes=8, seed=1)
+    score = fm.recover(fm.Grid.of(net.readings))["value"].holdout
+    assert repr(score) == f"<Holdout: {score.method.count} readings hidden, {score.sentence()}>"

@@ -6,6 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from fieldmend.text import counted, slot_length
+
 Array = np.ndarray[Any, np.dtype[Any]]
 
 
@@ -97,8 +99,9 @@ class Grid:
     --------
     >>> import numpy as np
     >>> hours = 3_600_000_000 * np.arange(3)
-    >>> Grid({"t": np.zeros((3, 2))}, ("a", "b"), hours, 3_600_000_000).shape
-    (3, 2)
+    >>> grid = Grid({"t": np.zeros((3, 2))}, ("a", "b"), hours, 3_600_000_000)
+    >>> grid, grid.shape
+    (<Grid: 3 slots of 1 h × 2 nodes, t>, (3, 2))
     """
 
     values: dict[str, Array]
@@ -115,6 +118,10 @@ class Grid:
             if array.shape != shape:
                 msg = f"{name} is {array.shape}, slots × nodes are {shape}"
                 raise ValueError(msg)
+
+    def __repr__(self) -> str:
+        slots, nodes = counted(len(self.times), "slot"), counted(len(self.nodes), "node")
+        return f"<Grid: {slots} of {slot_length(self.slot)} × {nodes}, {', '.join(self.values)}>"
 
     @classmethod
     def of(

@@ -6,6 +6,7 @@ file. So it is told, and nobody is flagged for it.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -36,7 +37,7 @@ class Apart:
     converted: float = np.nan
 
 
-def standing_apart(values: Array, unit: str) -> list[Apart]:
+def standing_apart(values: Array, unit: str, *, ratios: bool = False) -> list[Apart]:
     """Nodes far outside the levels of all others, by Tukey's outer fences, throughout.
 
     And by more than nodes here wander: of batteries all alike, one is apart by millivolts.
@@ -47,6 +48,8 @@ def standing_apart(values: Array, unit: str) -> list[Apart]:
         Slots × nodes, NaN = not observed; a sample will do.
     unit
         Of the readings, as far as it is known.
+    ratios
+        Whether nodes differ by factors, as concentrations do: their logarithms are asked.
 
     Examples
     --------
@@ -57,34 +60,41 @@ def standing_apart(values: Array, unit: str) -> list[Apart]:
     >>> found.node, round(found.off), found.unit, round(found.converted)
     (3, 42, '°F', 13)
     """
-    with np.errstate(over="ignore", invalid="ignore"):  # a node may send 1e308
-        return _standing_apart(values, unit)
+    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):  # a node may send 1e308
+        return _standing_apart(values, unit, np.log if ratios else np.asarray)
 
 
-def _standing_apart(values: Array, unit: str) -> list[Apart]:
+def _standing_apart(values: Array, unit: str, scale: Callable[[Array], Array]) -> list[Apart]:
     heard = ~np.isnan(values).all(axis=1)
-    distance = values[heard] - slot_medians(values[heard])[:, None]
-    off, level = node_medians(distance), node_medians(values)
+    usually, off = node_medians(values), _off(values[heard])
+    values = np.where(np.isfinite(scaled := scale(values)), scaled, np.nan)[heard]
+    distance = values - slot_medians(values)[:, None]
+    beside, level = node_medians(distance), node_medians(values)
     restless = node_medians(np.abs(values - level))
-    known = np.isfinite(off)
+    known = np.isfinite(beside)
     out = []
     for n in map(int, np.flatnonzero(known)):
         others = known & (np.arange(known.size) != n)
-        if np.count_nonzero(others) < FEWEST_OTHERS or _within(off[n], off[others], OUTER):
+        if np.count_nonzero(others) < FEWEST_OTHERS or _within(beside[n], beside[others], OUTER):
             continue
         usual = float(np.median(restless[others]))
-        nearest = np.nanquantile(distance[:, n], SELDOM if off[n] > 0 else 1 - SELDOM)
-        if abs(off[n]) < OUTER * usual or _within(nearest, off[others], OUTER):
+        nearest = np.nanquantile(distance[:, n], SELDOM if beside[n] > 0 else 1 - SELDOM)
+        if abs(beside[n]) < OUTER * usual or _within(nearest, beside[others], OUTER):
             continue
-        apart = Apart(n, float(off[n]), float(level[n]))
+        apart = Apart(n, float(off[n]), float(usually[n]))
         for other, factor, offset in conversions(unit):
-            there = factor * level[n] + offset
-            calm = usual / AS_RESTLESS <= factor * restless[n] <= usual * AS_RESTLESS
-            if calm and _within(there, level[others], INNER):
-                apart = Apart(n, float(off[n]), float(level[n]), other, float(there))
+            there = factor * usually[n] + offset
+            steeper = 1.0 if scale is np.log else factor
+            calm = usual / AS_RESTLESS <= steeper * restless[n] <= usual * AS_RESTLESS
+            if calm and _within(float(scale(np.float64(there))), level[others], INNER):
+                apart = Apart(n, float(off[n]), float(usually[n]), other, float(there))
                 break
         out.append(apart)
     return out
+
+
+def _off(values: Array) -> Array:
+    return node_medians(values - slot_medians(values)[:, None])
 
 
 def _within(one: float, others: Array, reach: float) -> bool:

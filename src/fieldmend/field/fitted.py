@@ -26,6 +26,7 @@ from fieldmend.field.routine import Routine
 from fieldmend.field.screens import Screen
 from fieldmend.field.second import Second
 from fieldmend.field.windows import Window, windows
+from fieldmend.text import counted
 
 NAMES = "estimate", "low_rank", "sparse", "lower", "upper"
 
@@ -47,6 +48,11 @@ class Applied:
     upper: Array
     factors: LowRank
     scaling: Scaling
+
+    def __repr__(self) -> str:
+        slots, nodes = self.estimate.shape
+        false = counted(int(np.count_nonzero(self.sparse)), "reading")
+        return f"<Applied: {slots} slots × {nodes} nodes, {false} false>"
 
     def beside(self, others: list[Applied]) -> Applied:
         """The same with further nodes on the right, which have no part in the common field."""

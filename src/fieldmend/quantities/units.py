@@ -60,7 +60,8 @@ SPELLINGS: Mapping[str, Mapping[str, str]] = MappingProxyType(
             "mg/l": "mg/l mgl mg_l",
         },
         "light": {
-            "lx": "lx lux klux",
+            "lx": "lx lux",
+            "klx": "klx klux",
             "µmol/m²/s": "umol µmol umol/m2/s µmolm-2s-1 umolm-2s-1 umolm2s ppfd umol_m2_s",
         },
         "irradiance": {

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 from fieldmend.grid import Grid, Origin
 from fieldmend.records.gridding.slotting import build
 from fieldmend.records.table.shapes import Shape
+from fieldmend.text import count, counted
 
 if TYPE_CHECKING:
     import duckdb
@@ -35,6 +36,8 @@ class Records:
     >>> from fieldmend import read
     >>> frame = pd.DataFrame({"time": ["2024-01-01", "2024-01-02"], "a": [1, 2], "b": [3, 4]})
     >>> records = read(frame)
+    >>> records
+    <Records: 2 nodes, value; 2 of 2 rows used>
     >>> records.nodes, records.origin.used
     (('a', 'b'), 2)
     >>> records.close()
@@ -49,6 +52,11 @@ class Records:
     kinds: dict[str, int]
     """Of long records: condition → its number in the database."""
     con: "duckdb.DuckDBPyConnection" = field(repr=False)
+
+    def __repr__(self) -> str:
+        said = ", ".join(self.conditions)
+        rows = f"{count(self.origin.used)} of {counted(self.origin.read, 'row')} used"
+        return f"<Records: {counted(len(self.nodes), 'node')}, {said}; {rows}>"
 
     def grid(
         self, slot: str | float | None = None, slot_value: str = "mean", seed: int = 0

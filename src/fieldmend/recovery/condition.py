@@ -124,9 +124,9 @@ def recover_condition(  # noqa: PLR0913 - what, and by whom
         band,
     )
     said = sentences(grid, known, life, options, len(plan)) if spoken else []
-    if spoken and quantity.kind in (Kind.LINEAR, Kind.BOUNDED):
-        unit = setting.unit or quantity.unit
-        apart = faults.standing_apart(_sample(X, setting.limits), unit)
+    if spoken and quantity.kind in (Kind.LINEAR, Kind.BOUNDED, Kind.POSITIVE):
+        unit, ratios = setting.unit or quantity.unit, quantity.kind is Kind.POSITIVE
+        apart = faults.standing_apart(_sample(X, setting.limits), unit, ratios=ratios)
         said += notes.about_apart(grid, apart, unit)
     found = without_huge(sink.result(life, given, notes=said), grid.nodes)
     again = sink.solved[0].again if len(plan) == 1 else None

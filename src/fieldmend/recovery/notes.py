@@ -72,8 +72,8 @@ def about_apart(grid: Grid, apart: Sequence[Apart], unit: str) -> Iterator[str]:
             )
         else:
             yield (
-                f"node {node} is {far} throughout, farther than all others: another place, or off "
-                "since before this file; nothing is flagged for it"
+                f"node {node} is {far} throughout, farther than all others: another place or "
+                "quantity, or off since before this file; nothing is flagged for it"
             )
     if len(apart) > NAMED:
         yield f"and {counted(len(apart) - NAMED, 'node')} more far from all others throughout"

@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 
 from fieldmend.metrics import HiddenErrors
-from fieldmend.text import figure, gap_range, percent, shown
+from fieldmend.text import counted, figure, gap_range, percent, shown
 
 CLEAR = 2.0  # standard errors that a difference needs: chance makes so much once in twenty times
 FAR = 1.5  # times as far off: too much to be called no difference
@@ -108,6 +108,9 @@ class Holdout:
     false: int = 0
     all_mae: float = math.nan
     all_line_mae: float = math.nan
+
+    def __repr__(self) -> str:
+        return f"<Holdout: {counted(self.method.count, 'reading')} hidden, {self.sentence()}>"
 
     @property
     def alike(self) -> bool:

@@ -10,6 +10,7 @@ from fieldmend.simulate.faults import corrupt
 from fieldmend.simulate.fields import climate_field, low_rank
 from fieldmend.simulate.loss import observe
 from fieldmend.simulate.patterns import BoolArray, FloatArray
+from fieldmend.text import percent
 
 
 @dataclass(frozen=True)
@@ -33,6 +34,11 @@ class Network:
     readings: FloatArray
     observed: BoolArray
     anomalies: FloatArray
+
+    def __repr__(self) -> str:
+        slots, nodes = self.truth.shape
+        heard, false = percent(self.observed.mean()), np.count_nonzero(self.support)
+        return f"<Network: {slots} slots × {nodes} nodes, {heard} observed, {false} of them false>"
 
     @property
     def support(self) -> BoolArray:
