@@ -86,7 +86,7 @@ def _standing_apart(values: Array, unit: str, scale: Callable[[Array], Array]) -
             there = factor * usually[n] + offset
             steeper = 1.0 if scale is np.log else factor
             calm = usual / AS_RESTLESS <= steeper * restless[n] <= usual * AS_RESTLESS
-            if calm and _within(float(scale(np.float64(there))), level[others], INNER):
+            if calm and _within(float(scale(np.array(there))), level[others], INNER):
                 apart = Apart(n, float(off[n]), float(usually[n]), other, float(there))
                 break
         out.append(apart)
