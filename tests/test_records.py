@@ -6,6 +6,7 @@ import hashlib
 import sqlite3
 import subprocess
 import sys
+from contextlib import closing
 from pathlib import Path
 
 import numpy as np
@@ -350,11 +351,11 @@ def test_compressed(suffix, tmp_path):
 
 def test_sqlite(tmp_path):
     path = tmp_path / "x.db"
-    with sqlite3.connect(path) as con:
+    with closing(sqlite3.connect(path)) as con, con:
         WIDE.assign(time=WIDE["time"].astype(str)).to_sql("read'ings\"", con, index=False)
     same(fm.read(path))
     same(fm.read(path, table="read'ings\""))
-    with sqlite3.connect(path) as con:
+    with closing(sqlite3.connect(path)) as con, con:
         con.execute("CREATE TABLE other (x)")
     with pytest.raises(fm.InputError, match="it has 2 tables: other, read'ings"):
         fm.read(path)

@@ -36,6 +36,9 @@ def sqlite(path: Path, name: str, table: str | None, query: str | None) -> Stage
     except (sqlite3.Error, sqlite3.Warning) as error:  # two statements in one are a Warning
         con.close()
         raise InputError(f"SQLite says: {shown(error)}", file=name) from error
+    except InputError:  # no table, or one of several
+        con.close()
+        raise
     if cursor.description is None:
         con.close()
         raise InputError("the query gives no rows", file=name, hint="Write a SELECT")
