@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import weakref
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
@@ -87,6 +88,7 @@ def site(folder: Path, *, first: int = FITTED, given=True, **more) -> Site:
     settings = replace(Settings(refit=1000 * DAY), **more)
     clock = SetClock(int(record().times[first]))
     journal = Journal.open(folder, slot=settings.slot)
+    weakref.finalize(journal, journal.connection.close)
     intake = Intake(journal, clock)
     out = Station(intake, settings, clock, Models(journal, settings, model() if given else None))
     out.start()

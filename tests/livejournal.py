@@ -2,6 +2,7 @@
 
 import json
 import math
+import weakref
 
 import numpy as np
 
@@ -32,6 +33,7 @@ class Filled:
         self.folder, self.conditions, self.end = folder, conditions, end
         self.nodes = list(nodes)
         self.journal = Journal.open(folder, slot=SLOT, network="greenhouse")
+        weakref.finalize(self.journal, self.journal.connection.close)
         self._rng = np.random.default_rng(0)
         with self.journal.writing() as connection:
             connection.executemany(
