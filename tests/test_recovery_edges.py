@@ -243,5 +243,5 @@ def test_only_angles_are_scored_the_short_way_round():
 
     for scored in (honest.score, lambda *a, **k: honest.tried(*a, **k).whole()):
         assert scored(grid, "t", Options(), zero).method.mae == pytest.approx(350.0)
-        turned = scored(grid, "t", Options(), zero, period=360.0)
+        turned = scored(grid, "t", Options(), zero, quantity=Quantity(Kind.CIRCULAR, period=360.0))
         assert turned.method.mae == pytest.approx(10.0)

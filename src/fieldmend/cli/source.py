@@ -208,7 +208,7 @@ def source(  # noqa: PLR0913 - the options of the reader, keyword-only
         list[str] | None,
         _option(
             "What a condition is, where 'inspect' shows it wrong: dd=circular. linear, circular, "
-            "accumulator, positive, bounded, intermittent, passed. May be repeated.",
+            "accumulator, positive, bounded, intermittent, mixed, passed. May be repeated.",
             metavar="NAME=KIND",
         ),
     ] = None,

@@ -32,12 +32,13 @@ def own_rows(
     first, scores = scored_condition(grid, name, options)
     doubt = honest.Doubt.of(first)
     whole = None if scores is None else scores.whole(doubt)
-    if whole is None:
+    if scores is None or whole is None:
         return []
     rows = error_rows(LINE, whole.line)
     if RECOVER in chosen:
         rows += error_rows(RECOVER, whole.method)
-    others = {method: honest.Scores() for method in chosen if method not in (LINE, RECOVER)}
+    asked = [method for method in chosen if method not in (LINE, RECOVER)]
+    others = {method: honest.Scores(scores.quantity) for method in asked}
     for trial in honest.trials(grid, name, options):
         for method, its in others.items():
             said = Said(chosen[method](trial.grid.values[name]))

@@ -69,6 +69,14 @@ def often_told(values: Array) -> Mask:
     return out
 
 
+def at_its_stops(values: Array) -> Mask:
+    """Readings at the lowest and the highest that a node ever reads: a valve shut, a tank full."""
+    told = values.astype(np.float32)
+    low = np.fmin.reduce(told, axis=0, initial=np.inf)
+    high = np.fmax.reduce(told, axis=0, initial=-np.inf)
+    return np.asarray((told == low) | (told == high))
+
+
 def stuck(values: Array, idle: Mask | None = None) -> Mask:
     """Values that repeat for longer than this node and its companions ever do.
 

@@ -26,6 +26,7 @@ from fieldmend.faults.events import (
 from fieldmend.faults.frozen import frozen
 from fieldmend.faults.gains import rescaled
 from fieldmend.faults.gross import (
+    at_its_stops,
     beyond,
     flat,
     noisy,
@@ -207,6 +208,8 @@ def _still(values: Array, gross: Mask, full: Mask, context: Context) -> tuple[Ma
         return np.zeros_like(gross), np.zeros_like(gross)
     if context.quantity.kind is Kind.INTERMITTENT:
         return stuck(values, often_told(values)), np.zeros_like(gross)
+    if context.quantity.kind is Kind.MIXED:
+        return stuck(values, at_its_stops(values)), np.zeros_like(gross)
     together = frozen(values, context) & ~full
     out = stuck(values) & ~full
     out |= (flat(values, gross | out) | railed(values)) & ~full

@@ -56,6 +56,11 @@ class Said:
     lower: Array | None = None
     upper: Array | None = None
 
+    def over(self, scale: Array) -> Said:
+        """The same in parts of a scale of each node."""
+        ends = (None if end is None else end / scale for end in (self.lower, self.upper))
+        return Said(self.estimate / scale, *ends)
+
     def held(self, truth: Array, hidden: Mask, period: float) -> Array:
         """1 where the interval held the truth, 0 where not, NaN where there is none."""
         if self.lower is None or self.upper is None:

@@ -16,6 +16,7 @@ STRETCHES = 8
 DISTINCT = 64  # values counted; more is many
 SET_BACK = 0.15  # of a meter's steps, at most; rain amounts fall back far more often
 ENOUGH = 20  # readings, or steps of a node, before anything is said
+FEWEST_UNLIKE = 5  # nodes of which most can be alike
 FEWEST_NODES = 3  # that can outvote one of them
 LARGEST = 8e307  # the difference of two readings has to be a number
 
@@ -52,6 +53,10 @@ class Behaviour:
     wraps
         Steps of nearly a whole circle outnumber those of half a circle; for the circle of
         length `circle`.
+    unlike
+        By what factor the ranges of the nodes differ, as they are and as shares of what the nodes
+        read: the geometric mean of both, but no more than either's square. Rivers differ by the
+        one, gauges above the sea by the other; only different quantities differ by both.
     """
 
     count: int = 0
@@ -75,6 +80,7 @@ class Behaviour:
     still: float = 0.0
     wraps: bool = False
     circle: float = 0.0
+    unlike: float = 1.0
 
 
 def behaviour(X: Array) -> Behaviour:
@@ -116,7 +122,43 @@ def behaviour(X: Array) -> Behaviour:
         still=float((steps.step == 0).mean()) if steps.step.size else 1.0,
         wraps=wraps,
         circle=circle,
+        unlike=_unlike(some),
     )
+
+
+def spreads(X: Array) -> Array:
+    """How far apart the nodes' 10 and 90 % quantiles are; NaN where it is not known, or nothing.
+
+    Examples
+    --------
+    >>> spreads(np.linspace(0, 10, 101)[:, None] * np.array([1.0, 0.0])).tolist()
+    [8.0, nan]
+    """
+    low, high = _ranges(X)
+    return np.where(high > low, high - low, np.nan)
+
+
+def _ranges(X: Array) -> tuple[Array, Array]:
+    columns = (np.clip(c[np.isfinite(c)], -LARGEST / 2, LARGEST / 2) for c in np.asarray(X).T)
+    ends = [quantiles(c, 0.1, 0.9) if c.size >= ENOUGH else (np.nan, np.nan) for c in columns]
+    low, high = np.array(ends, dtype=np.float64).reshape(-1, 2).T
+    return low, high
+
+
+def _unlike(some: Array) -> float:
+    low, high = _ranges(some)
+    own = high - low
+    known = own > 0
+    if np.count_nonzero(known) < FEWEST_UNLIKE:
+        return 1.0
+    share = own[known] / np.maximum(np.abs(low), np.abs(high))[known]
+
+    def factor(of: Array) -> float:  # without the outermost: a node or two may have failed
+        ends = np.sort(of)[[-(-(of.size - 1) // 10), (of.size - 1) * 9 // 10]]
+        return float(ends[1] / ends[0])
+
+    one, other = factor(own[known]), factor(share)
+    return float(min(np.sqrt(one * other), one**2, other**2))
 
 
 def _of_most(some: Array, q01: float, q99: float) -> dict[str, float]:

@@ -18,6 +18,8 @@ MOSTLY = 0.5  # share of readings at one end of its range that makes a quantity 
 OFTEN_ZERO = 0.25  # and that one has to have whose name says so: a month's rain is hardly ever 0
 SKEWED = 3.0  # times as far to the 99 % quantile as to the 1 % one
 NEGATIVE = 0.01  # share of negative readings that "never below zero" bears: an analyser's noise
+NAMELESS = "value"  # what a table of nodes measures if nothing says so
+UNLIKE = 10.0  # factor by which the nodes' ranges differ that are not of one quantity
 FEW = 3  # values of a category
 CODES = 32  # values of a label
 FEWEST = 12  # values of which a range says something
@@ -66,6 +68,8 @@ def identify(name: str, unit: str, X: Array, *, kind: str | None = None) -> Quan
     families = MEASURES[what].families if what else ()
     guess = "" if unit or not seen.count else _guessed_unit(families, seen)
     found = _found(what, parts, seen) if kind is None else _told(kind)
+    if kind is None and not (what or unit) and name.casefold() == NAMELESS:
+        found = _mixed(found, seen)
     unit = unit or guess
     if what == "pressure" and units.by_range("pressure", seen.q01, seen.middle, seen.q99) == unit:
         what = "air pressure"
@@ -99,6 +103,17 @@ def identify_all(
     return (
         out if len(out) == 1 else {name: _of_the_node(q, values[name]) for name, q in out.items()}
     )
+
+
+def _mixed(found: Quantity, seen: Behaviour) -> Quantity:
+    """What nobody named need not be one quantity: nodes that differ too much measure other things.
+
+    What nodes that differ only as much as sensors of one kind do look like is left as it is.
+    """
+    if found.kind not in (Kind.LINEAR, Kind.POSITIVE) or seen.unlike < UNLIKE:
+        return found
+    why = f"its columns range over {seen.unlike:.0f} times as much as each other: other quantities"
+    return Quantity(Kind.MIXED, reason=why, guessed=True)
 
 
 def _of_the_node(found: Quantity, X: Array) -> Quantity:

@@ -17,6 +17,7 @@ class Kind(StrEnum):
     POSITIVE = "positive"
     BOUNDED = "bounded"
     INTERMITTENT = "intermittent"
+    MIXED = "mixed"
     PASSED = "passed"
 
 
@@ -56,6 +57,8 @@ TESTS: Mapping[Kind, Tests] = MappingProxyType(
         # gauge, nor is what others often tell, a drop, a full hour of sun, as far as it sees; any
         # other amount, over and over, is.
         Kind.INTERMITTENT: Tests(spikes=False, noisy=False, drift=False),
+        # No node measures what another does: how far it goes with them is no more than a habit.
+        Kind.MIXED: Tests(noisy=False, drift=False),
         Kind.PASSED: Tests(spikes=False, stuck=False, noisy=False, drift=False),
     }
 )
@@ -69,6 +72,7 @@ WORDS: Mapping[Kind, str] = MappingProxyType(
         Kind.POSITIVE: "not below zero, many small values and few large ones",
         Kind.BOUNDED: "between two bounds that it often touches",
         Kind.INTERMITTENT: "at one end of its range most of the time: zero, or as far as it sees",
+        Kind.MIXED: "each node measures something else: a plant's tags, a building's points",
         Kind.PASSED: "no measurement: passed through, never recovered",
     }
 )

@@ -124,13 +124,22 @@ def recover_condition(  # noqa: PLR0913 - what, and by whom
         band,
     )
     said = sentences(grid, known, life, options, len(plan)) if spoken else []
-    if spoken and quantity.kind in (Kind.LINEAR, Kind.BOUNDED, Kind.POSITIVE):
-        unit, ratios = setting.unit or quantity.unit, quantity.kind is Kind.POSITIVE
-        apart = faults.standing_apart(_sample(X, setting.limits), unit, ratios=ratios)
-        said += notes.about_apart(grid, apart, unit)
+    if spoken:
+        said += _how_nodes_compare(grid, X, setting)
     found = without_huge(sink.result(life, given, notes=said), grid.nodes)
     again = sink.solved[0].again if len(plan) == 1 else None
     return settled(found, grid, options), again
+
+
+def _how_nodes_compare(grid: Grid, X: Array, setting: Setting) -> list[str]:
+    """Who stands apart from all others, or that nobody is held against another."""
+    kind, unit = setting.quantity.kind, setting.unit or setting.quantity.unit
+    if kind is Kind.MIXED:
+        return [notes.UNLIKE]
+    if kind not in (Kind.LINEAR, Kind.BOUNDED, Kind.POSITIVE):
+        return []
+    sample, ratios = _sample(X, setting.limits), kind is Kind.POSITIVE
+    return [*notes.about_apart(grid, faults.standing_apart(sample, unit, ratios=ratios), unit)]
 
 
 @dataclass(frozen=True)

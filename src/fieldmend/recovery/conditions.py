@@ -145,13 +145,13 @@ class Work:
 
         Nothing that is said of a hidden reading, here or in what was learnt, knows of it.
         """
-        scores, solver, grid = honest.Scores(), None, self.within(name)
+        scores, solver, grid = honest.Scores(self.quantities[name]), None, self.within(name)
         for trial in honest.trials(grid, name, self.options):
             options = honest.everywhere(self.options)
             quantity = _taken_as(trial.grid, name, options)
             out, again = recover_nodes(trial.grid, name, quantity, options, IN_MEMORY)
             said = Said(out.estimate, out.lower, out.upper)
-            scores.add(trial, said, self.quantities[name].period)
+            scores.add(trial, said)
             solver = again if quantity.kind is self.quantities[name].kind else None
             say(FITTED)
         return self.whole(name, storage, say, kept=kept, solver=solver), scores
@@ -159,8 +159,8 @@ class Work:
     def hidden(self, name: str, crew: Crew | None = None) -> honest.Scores:
         """What a second run says of readings that were hidden from it."""
         run = partial(one_condition, name=name, known=self.known)
-        period = self.quantities[name].period
-        return honest.tried(self.within(name), name, self.options, run, period=period, crew=crew)
+        what = self.quantities[name]
+        return honest.tried(self.within(name), name, self.options, run, quantity=what, crew=crew)
 
     def scored(self, found: Recovered, scores: honest.Scores | None) -> Recovered:
         """A condition with how far off it is, and whether a model still fits it."""

@@ -25,6 +25,9 @@ from fieldmend.grid import Array, Grid
 from fieldmend.holdout.drawing import Hidden, draw
 from fieldmend.holdout.scoring import Lost, Said, Witnesses, believed
 from fieldmend.holdout.scoring import score as summed
+from fieldmend.quantities import Kind as QuantityKind
+from fieldmend.quantities import Quantity
+from fieldmend.quantities.behaviour import spreads
 from fieldmend.recovery.filling import replaced
 from fieldmend.recovery.judging import outside
 from fieldmend.recovery.service import service
@@ -39,6 +42,7 @@ SCORED = 4  # windows of a long record: evenly spread, so that time stays bounde
 REGIONS = 8  # of a wide one, for the same reason
 TRIED = 1_000_000  # entries of such a window that a score is made of: a tenth of them are hidden
 DAY = 86_400_000_000  # µs
+LINEAR = Quantity(QuantityKind.LINEAR)
 LARGEST = 1e150  # a node with a reading beyond is not scored: errors are squared
 
 
@@ -159,17 +163,25 @@ class Stretch:
 
 @dataclass
 class Scores:
-    """What was said of hidden readings, stretch after stretch."""
+    """What was said of hidden readings, stretch after stretch.
 
+    Errors go round the circle of a direction; where nodes measure unlike things, they are told in
+    parts of each node's own range.
+    """
+
+    quantity: Quantity = LINEAR
     seen: list[Witnesses] = field(default_factory=list)
     where: list[Stretch] = field(default_factory=list)
     copied: bool = False
 
-    def add(self, trial: Trial, said: Said, period: float = 0.0) -> None:
+    def add(self, trial: Trial, said: Said) -> None:
         """One stretch more."""
-        here = trial.scored
+        here, period = trial.scored, self.quantity.period
         readings, lost = trial.readings[:, here], trial.lost[:, here]
         hidden = trial.hidden.mask[:, here]
+        if self.quantity.kind is QuantityKind.MIXED:
+            own = spreads(readings)
+            hidden, readings, said = hidden & np.isfinite(own), readings / own, said.over(own)
         self.seen.append(Witnesses.of(readings, hidden, lost, said, period))
         nodes = None if trial.region is None else trial.region.decided
         self.where.append(Stretch(trial.rows, nodes, ~np.isnan(readings), lost, hidden))
@@ -266,7 +278,7 @@ def score(
     options: Options,
     run: Run,
     *,
-    period: float = 0.0,
+    quantity: Quantity = LINEAR,
     doubt: Doubt | None = None,
 ) -> Holdout | None:
     """How far off a recovery of this condition is where it has nothing to go by.
@@ -277,8 +289,8 @@ def score(
         What is recovered, and how.
     run
         The recovery of one condition, from readings to intervals: all of it.
-    period
-        Length of the circle of a circular quantity, else 0.
+    quantity
+        What it is.
     doubt
         What the run of all readings holds of them. The second run is not told.
 
@@ -287,7 +299,7 @@ def score(
     Holdout or None
         None where too few readings are there to hide some.
     """
-    return tried(grid, name, options, run, period=period).whole(doubt)
+    return tried(grid, name, options, run, quantity=quantity).whole(doubt)
 
 
 def tried(
@@ -296,17 +308,13 @@ def tried(
     options: Options,
     run: Run,
     *,
-    period: float = 0.0,
+    quantity: Quantity = LINEAR,
     crew: Crew | None = None,
 ) -> Scores:
     """What the second run says of hidden readings; it knows nothing of the first."""
-    found = Scores()
+    found = Scores(quantity)
     kernel = partial(_said, run=run, options=everywhere(options))
-
-    def add(trial: Trial, said: Said) -> None:
-        found.add(trial, said, period)
-
-    engine.each(kernel, trials(grid, name, options), add, crew)
+    engine.each(kernel, trials(grid, name, options), found.add, crew)
     return found
 
 

@@ -93,7 +93,7 @@ def recover(  # noqa: PLR0913 - the options of the main job, keyword-only
     kinds
         Condition → what it is, where `fieldmend inspect` shows it wrong: ``linear``, ``circular``
         (``circular:24``), ``accumulator``, ``positive``, ``bounded`` (``bounded:0:1``),
-        ``intermittent``, ``passed``.
+        ``intermittent``, ``mixed``, ``passed``.
     level
         Of the intervals.
     joint

@@ -13,6 +13,10 @@ from fieldmend.recovery.witnesses import Witnesses
 from fieldmend.result.states import Service
 from fieldmend.text import NAMED, count, counted, figure, measure, moment, named, percent, shown
 
+UNLIKE = (
+    "nodes measure unlike things: none is held against another for long, and errors are told in "
+    "parts of each node's own range (from its 10 to its 90 % quantile)"
+)
 LEFT_EMPTY = "never fitted, left empty (--extrapolate estimates it)"
 
 
