@@ -45,8 +45,8 @@ def run(out: Path | None, voice: Voice, *, force: bool, open_: bool, seed: int) 
 def _write_records(path: Path, seed: int, *, force: bool) -> None:
     """Two days of a building's temperature: 40 nodes, some silent for hours, some false."""
     net = simulate.network(
-        SLOTS, NODES, field="temperature", sampling=0.7, loss="blocks", anomaly_rate=0.004, noise=0.05,
-        seed=seed,
+        SLOTS, NODES, field="temperature", sampling=0.7, loss="blocks", anomaly_rate=0.004,
+        noise=0.05, seed=seed,
     )  # fmt: skip
     readings = net.readings.copy()
     for node, fault in ((6, "drift"), (17, "stuck"), (29, "dead")):
