@@ -5,7 +5,9 @@ from pathlib import Path
 
 import pytest
 
-os.environ.setdefault("FIELDMEND_THREADS", "1")
+# Read when NumPy is imported: without `make`, two threads wait for each other more than they work.
+for threads in ("FIELDMEND_THREADS", "OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"):
+    os.environ.setdefault(threads, "1")
 
 
 @pytest.fixture

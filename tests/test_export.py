@@ -3,6 +3,7 @@
 import csv
 import gzip
 import hashlib
+import os
 import time
 from dataclasses import replace
 from types import SimpleNamespace
@@ -15,6 +16,7 @@ import fieldmend as fm
 from exported import PLACES, recovered, with_interval, write
 from fieldmend.export import (
     OutputError,
+    table,
     write_anomalies,
     write_rejects,
 )
@@ -55,6 +57,23 @@ def test_rows_are_sorted_by_time_then_node_with_their_places(rec, tmp_path):
     assert rows[0][2:] == (50.0, 120.0)
     assert rows[1][2:] == (None, None)
     assert rows[2][2:] == (51.0, None)
+
+
+def test_files_have_one_database_a_process_and_another_after_it_broke(tmp_path):
+    path = tmp_path / "a.csv"
+    with table.connection(path) as con:
+        con.execute("SET VARIABLE nodes = 7")
+        con.register("given", {"x": np.arange(3)})
+    first = table._instance(os.getpid())
+    broken = duckdb.FatalException("it answers no more")
+    with pytest.raises(duckdb.FatalException), table.connection(path) as con:  # noqa: PT012
+        assert con.execute("SELECT getvariable('nodes')").fetchall() == [(None,)]
+        assert con.execute("SELECT current_setting('threads')").fetchall() == [(1,)]
+        for name in ("given", "first"):  # neither an earlier file's arrays nor our variables
+            with pytest.raises(duckdb.CatalogException):
+                con.execute(f"SELECT * FROM {name}")
+        raise broken
+    assert table._instance(os.getpid()) is not first
 
 
 def test_intervals_are_written(rec, tmp_path):

@@ -20,7 +20,7 @@ from fieldmend.planning.search import Asked, Steps, best_of, explore, longest_in
 from fieldmend.planning.seldom import both_rules
 from fieldmend.quantities import identify_all
 
-SLOTS, NODES, HALF_HOUR = 288, 6, 1800
+SLOTS, NODES, HALF_HOUR = 288, 4, 1800
 HALF = SLOTS // 2  # three days
 ERROR = 0.1
 
@@ -149,7 +149,7 @@ def test_intervals_under_a_schedule_hold():
 
 def wandering_days(seed=4):
     field = fm.simulate.climate_field(
-        288, NODES, climate=fm.simulate.CLIMATES["humidity"], slots_per_day=48, seed=seed
+        288, 6, climate=fm.simulate.CLIMATES["humidity"], slots_per_day=48, seed=seed
     )
     net = fm.simulate.network(
         field=field, noise=0.03 * float(field.std()), sampling=0.9, loss="bursts",

@@ -151,7 +151,8 @@ def test_loss_rate_is_honoured_to_the_reading(loss, rate, shape):
 )
 def test_loss_rate_is_honoured_for_any_shape(slots, nodes, rate, loss, length):
     observed = observe(slots, nodes, loss=loss, rate=rate, mean_length=length, seed=1)
-    assert (~observed).sum() == round(rate * slots * nodes)
+    # 0.7 of 45 lies on either side of 31.5, by the order of the factors.
+    assert abs((~observed).sum() - rate * slots * nodes) <= 0.5 + 1e-9
 
 
 def test_per_node_rates_spread_from_5_to_95_percent():

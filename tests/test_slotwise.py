@@ -43,7 +43,7 @@ def counts(seed, nodes=40, days=21, per=54):
     return np.hstack(out).T.astype(float)
 
 
-@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize("seed", [0, pytest.param(1, marks=pytest.mark.long)])
 def test_peaks_that_come_back_every_morning_are_not_cut_off(seed):
     truth = counts(seed)
     lost = np.repeat(np.random.default_rng(seed).random((21, 40)) < 0.4, 54, axis=0)

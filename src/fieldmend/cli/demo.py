@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from fieldmend.cli.terminal import Voice
 
 FOLDER = Path("fieldmend-demo")
+SLOTS, NODES = 576, 40  # two days
 SLOT = 300_000_000  # microseconds
 START = 1_078_358_400_000_000  # 2004-03-04
 
@@ -44,15 +45,15 @@ def run(out: Path | None, voice: Voice, *, force: bool, open_: bool, seed: int) 
 def _write_records(path: Path, seed: int, *, force: bool) -> None:
     """Two days of a building's temperature: 40 nodes, some silent for hours, some false."""
     net = simulate.network(
-        576, 40, field="temperature", sampling=0.7, loss="blocks", anomaly_rate=0.004, noise=0.05,
-        seed=seed,
+        SLOTS, NODES, field="temperature", sampling=0.7, loss="blocks", anomaly_rate=0.004,
+        noise=0.05, seed=seed,
     )  # fmt: skip
     readings = net.readings.copy()
     for node, fault in ((6, "drift"), (17, "stuck"), (29, "dead")):
         column = readings[:, [node]]
         found = simulate.corrupt(column, kind=fault, count=80, mean_length=80, seed=seed)
         readings[:, [node]] = found.readings
-    places = np.random.default_rng(seed).uniform((0, 0), (40, 30), size=(40, 2)).round(1)
+    places = np.random.default_rng(seed).uniform((0, 0), (40, 30), size=(NODES, 2)).round(1)
     with whole(path, force=force) as part, part.open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(["node", "time", "x", "y", "temperature [°C]"])

@@ -9,6 +9,7 @@ import threading
 import warnings
 from collections.abc import Sequence
 from contextlib import contextmanager
+from functools import cache
 from typing import TYPE_CHECKING, Any, NoReturn
 
 if TYPE_CHECKING:
@@ -55,13 +56,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _invoke(given: list[str]) -> int:
+    code = _command().main(given, prog_name="fieldmend", standalone_mode=False, obj=given)
+    return code if isinstance(code, int) else DONE
+
+
+@cache
+def _command() -> Any:
+    """All commands and their options: made once in a process."""
     from typer.main import get_command
 
     from fieldmend.cli.app import app
 
-    command = get_command(app)
-    code = command.main(given, prog_name="fieldmend", standalone_mode=False, obj=given)
-    return code if isinstance(code, int) else DONE
+    return get_command(app)
 
 
 def _judged(error: Exception) -> tuple[int, str]:

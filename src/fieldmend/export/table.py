@@ -11,6 +11,7 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -105,18 +106,32 @@ def unused(name: str, taken: set[str]) -> str:
     return label
 
 
-@contextmanager
-def connection(path: Path) -> Iterator[duckdb.DuckDBPyConnection]:
-    """A database in memory: one thread, UTC, nothing fetched: the same bytes every time."""
+@cache
+def _instance(process: int) -> duckdb.DuckDBPyConnection:
+    """One DuckDB for the files of a process: to start one costs more than to write a small file.
+
+    One thread, so that the bytes are the same every time; nothing is fetched.
+    """
     import duckdb
 
-    con = duckdb.connect(
-        config={"autoinstall_known_extensions": False, "python_enable_replacements": False}
-    )
+    return duckdb.connect(config={"autoinstall_known_extensions": False, "threads": 1})
+
+
+@contextmanager
+def connection(path: Path) -> Iterator[duckdb.DuckDBPyConnection]:
+    """A connection of its own to a database in memory: UTC, and none of the caller's variables."""
+    import duckdb
+
+    con = _instance(os.getpid()).cursor()
     try:
-        con.execute("SET TimeZone = 'UTC'; SET threads = 1; SET enable_progress_bar = false")
+        con.execute(
+            "SET TimeZone = 'UTC'; SET python_enable_replacements = false; "
+            "SET enable_progress_bar = false"
+        )
         yield con
     except duckdb.Error as error:
+        if isinstance(error, duckdb.FatalException | duckdb.InternalException):
+            _instance.cache_clear()  # it answers no more; the next file starts another
         if isinstance(error, duckdb.IOException | duckdb.OutOfMemoryException):
             said = str(error).partition("\n")[0]
             full = os.strerror(errno.ENOSPC)  # its sentence has the path once more, and JSON

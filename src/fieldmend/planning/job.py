@@ -96,9 +96,9 @@ def plan(  # noqa: PLR0913 - the options of the command, keyword-only
     Examples
     --------
     >>> import fieldmend as fm
-    >>> net = fm.simulate.network(slots=144, nodes=8, field="temperature", noise=0.05, seed=3)
-    >>> grid = fm.Grid.of(net.readings, condition="temperature", unit="°C", slot_seconds=1200)
-    >>> plan = fm.plan(grid, error=0.5, designs=["staggered"])
+    >>> net = fm.simulate.network(slots=96, nodes=4, field="temperature", sampling=0.9, seed=3)
+    >>> grid = fm.Grid.of(net.readings, condition="temperature", unit="°C", slot_seconds=1800)
+    >>> plan = fm.plan(grid, error=2, designs=["staggered"])
     >>> plan.chosen.schedule.design
     'staggered'
     """

@@ -134,8 +134,8 @@ class Plan:
         Examples
         --------
         >>> import fieldmend as fm
-        >>> net = fm.simulate.network(slots=144, nodes=8, field="temperature", seed=3)
-        >>> plan = fm.plan(fm.Grid.of(net.readings, slot_seconds=1200), error=2, designs=["clock"])
+        >>> net = fm.simulate.network(slots=96, nodes=4, field="temperature", sampling=0.9, seed=3)
+        >>> plan = fm.plan(fm.Grid.of(net.readings, slot_seconds=1800), error=2, designs=["clock"])
         >>> plan.again(4).chosen.share <= plan.chosen.share
         True
         """
@@ -188,11 +188,11 @@ class Plan:
         Examples
         --------
         >>> import fieldmend as fm
-        >>> net = fm.simulate.network(slots=216, nodes=8, field="temperature", noise=0.05, seed=3)
-        >>> grid = fm.Grid.of(net.readings[:144], slot_seconds=1200)
-        >>> later = fm.Grid.of(net.readings[144:], slot_seconds=1200, start="1970-01-03")
-        >>> plan = fm.plan(grid, error=0.5, designs=["staggered"]).verify(later)
-        >>> plan.found.errors["value"] < 0.5
+        >>> net = fm.simulate.network(slots=144, nodes=4, field="temperature", sampling=0.9, seed=3)
+        >>> grid = fm.Grid.of(net.readings[:96], slot_seconds=1800)
+        >>> later = fm.Grid.of(net.readings[96:], slot_seconds=1800, start="1970-01-03")
+        >>> plan = fm.plan(grid, error=2, designs=["staggered"]).verify(later)
+        >>> plan.found.errors["value"] < 2
         True
         """
         if self.schedule is None:
@@ -217,8 +217,8 @@ class Plan:
         Examples
         --------
         >>> import fieldmend as fm
-        >>> net = fm.simulate.network(slots=144, nodes=8, field="temperature", seed=3)
-        >>> grid = fm.Grid.of(net.readings, slot_seconds=1200)
+        >>> net = fm.simulate.network(slots=96, nodes=4, field="temperature", sampling=0.9, seed=3)
+        >>> grid = fm.Grid.of(net.readings, slot_seconds=1800)
         >>> sorted(fm.plan(grid, error=2, designs=["clock"]).to_dict())[:3]
         ['advice', 'asleep_j_a_day', 'chosen']
         """
@@ -310,8 +310,8 @@ class Plan:
         Examples
         --------
         >>> import fieldmend as fm
-        >>> net = fm.simulate.network(slots=144, nodes=8, field="temperature", seed=3)
-        >>> grid = fm.Grid.of(net.readings, slot_seconds=1200)
+        >>> net = fm.simulate.network(slots=96, nodes=4, field="temperature", sampling=0.9, seed=3)
+        >>> grid = fm.Grid.of(net.readings, slot_seconds=1800)
         >>> fm.plan(grid, error=2, designs=["clock"]).figure().layout.xaxis.title.text
         'share of the readings that is sent'
         """
@@ -343,8 +343,8 @@ class Plan:
         --------
         >>> import tempfile
         >>> import fieldmend as fm
-        >>> net = fm.simulate.network(slots=144, nodes=8, field="temperature", seed=3)
-        >>> grid = fm.Grid.of(net.readings, slot_seconds=1200)
+        >>> net = fm.simulate.network(slots=96, nodes=4, field="temperature", sampling=0.9, seed=3)
+        >>> grid = fm.Grid.of(net.readings, slot_seconds=1800)
         >>> plan = fm.plan(grid, error=2, designs=["clock"])
         >>> sorted(plan.write(tempfile.mkdtemp()))
         ['curve', 'model', 'plan', 'schedule']
@@ -378,8 +378,8 @@ class Plan:
         Examples
         --------
         >>> import fieldmend as fm
-        >>> net = fm.simulate.network(slots=144, nodes=8, field="temperature", seed=3)
-        >>> plan = fm.plan(fm.Grid.of(net.readings, slot_seconds=1200), error=4, designs=["clock"])
+        >>> net = fm.simulate.network(slots=96, nodes=4, field="temperature", sampling=0.9, seed=3)
+        >>> plan = fm.plan(fm.Grid.of(net.readings, slot_seconds=1800), error=4, designs=["clock"])
         >>> plan.schedule_csv().splitlines()[0]
         'node,interval_s,phase_s,change'
         """

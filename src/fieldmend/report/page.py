@@ -10,6 +10,7 @@ import base64
 import hashlib
 import re
 from dataclasses import dataclass
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -225,7 +226,9 @@ def _present(figure: Figure, key: str, drawing: Drawing | None) -> list[Shown]:
     return [Shown(key, drawing, figure.section, figure.title, figure.wide)]
 
 
+@cache
 def _template() -> Any:
+    """Compiled once in a process: a notebook writes one report after another."""
     from jinja2 import Environment, StrictUndefined
 
     environment = Environment(

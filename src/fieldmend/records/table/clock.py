@@ -219,13 +219,14 @@ def _iso_sql(cell: str, shape: str, meanings: Mapping[str, str]) -> tuple[str, s
 
 def _zoned_sql(cell: str, odd: str, meanings: Mapping[str, str]) -> str:
     """Stamps with something behind the hours; names such as Europe/Berlin are left to DuckDB."""
-    zone = abbreviations.zone_sql(cell)
-    bare = f"upper(replace(trim(left({cell}, length({cell}) - length({zone}))), ',', '.'))"
-    shift = abbreviations.shift_sql(zone, meanings)
-    return (
-        f"CASE WHEN {zone} <> '' THEN epoch_us(TRY_CAST({bare} AS TIMESTAMP)) - ({shift}) "
+    bare = f"upper(replace(trim(left({cell}, length({cell}) - length(z))), ',', '.'))"
+    shift = abbreviations.shift_sql("z", meanings)
+    return abbreviations.once(
+        abbreviations.zone_sql(cell),
+        "z",
+        f"CASE WHEN z <> '' THEN epoch_us(TRY_CAST({bare} AS TIMESTAMP)) - ({shift}) "
         f"WHEN regexp_matches({cell}, '[A-Za-z]/[A-Za-z]|[0-9][+-][0-9:]+$') "
-        f"THEN epoch_us(TRY_CAST({odd} AS TIMESTAMPTZ)) END"
+        f"THEN epoch_us(TRY_CAST({odd} AS TIMESTAMPTZ)) END",
     )
 
 
