@@ -9,7 +9,7 @@ import numpy as np
 from scipy.linalg import eigh
 
 from fieldmend.core.small import each_inverted, each_solved
-from fieldmend.faults.stretches import MAD, Array, Mask, node_medians, slot_medians
+from fieldmend.faults.stretches import MAD, Array, Mask, counted, node_medians, slot_medians
 
 # Slots from which the loadings are learnt, evenly spaced; more does not help and costs.
 LEARNT = 1500
@@ -293,7 +293,7 @@ def _left_out(Z: Array, trusted: Mask, A: Array, noise: Array) -> Array:
     Y = np.where(observed, Z, 0.0)
     rank = A.shape[1]
     pairs = _pairs(A)
-    heard = _counted(trusted)
+    heard = counted(trusted)
     precision = trusted / np.maximum(noise, 1e-3) ** 2
     weight = precision
     for turn in range(6):
@@ -323,15 +323,10 @@ def _weights(size: Array, *, soft: bool) -> Array:
 
 def _slot_scale(size: Array, trusted: Mask, heard: Array) -> Array:
     """How far a slot as a whole is off, at least 1; an event widens it, one node does not."""
-    wide = 2 * _counted(trusted & (MAD * size > 1)) >= heard  # else the median is below 1
+    wide = 2 * counted(trusted & (MAD * size > 1)) >= heard  # else the median is below 1
     out = np.ones(len(size))
     out[wide] = np.maximum(1.0, MAD * _typical(size[wide], trusted[wide]))
     return out
-
-
-def _counted(marks: Mask) -> Array:
-    """How many in each row; a product of single precision takes a quarter of counting's time."""
-    return np.asarray(marks.astype(np.float32) @ np.ones(marks.shape[1], np.float32))
 
 
 def _spread(residual: Array, trusted: Mask) -> Array:
