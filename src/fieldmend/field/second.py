@@ -84,40 +84,33 @@ class _Sums:
     """What a regression needs of its readings."""
 
     count: int
-    total: float
     square: float
     gram: Array
     side: Array
-    once: Array  # sum of each regressor
 
     @classmethod
     def of(cls, x: Array, y: Array, seen: Mask) -> _Sums:
         """Regressors and readings are zero where nothing was `seen`."""
-        count = int(np.count_nonzero(seen))
-        return cls(count, float(y.sum()), float(y @ y), x @ x.T, x @ y, x.sum(axis=1))
+        return cls(int(np.count_nonzero(seen)), float(y @ y), x @ x.T, x @ y)
 
     def of_first(self, width: int | None) -> _Sums:
         """The same of so many regressors, of all if None."""
         if width is None:
             return self
-        own = self.gram[:width, :width], self.side[:width], self.once[:width]
-        return _Sums(self.count, self.total, self.square, *own)
+        return _Sums(self.count, self.square, self.gram[:width, :width], self.side[:width])
 
     def __add__(self, other: _Sums) -> _Sums:
         return _Sums(
             self.count + other.count,
-            self.total + other.total,
             self.square + other.square,
             self.gram + other.gram,
             self.side + other.side,
-            self.once + other.once,
         )
 
-    def solved(self, penalty: float) -> tuple[float, Array]:
-        """Level and slopes."""
-        level = self.total / self.count
-        side = self.side - level * self.once
-        return level, single(_ridge(self.gram, side, penalty))
+    def solved(self, penalty: float, one: int) -> tuple[float, Array]:
+        """Level and slopes; which of the regressors is 1 everywhere tells the sums of the rest."""
+        level = float(self.side[one]) / self.count
+        return level, single(_ridge(self.gram, self.side - level * self.gram[one], penalty))
 
 
 @dataclass(frozen=True)
@@ -140,8 +133,11 @@ class _View:
         """How many of the regressors a look has that does not ask other conditions; None: all."""
         if look.joint or self.others is None:
             return None
-        periods = len(self.again) if self.again.shape[2] else 0
-        return int(len(self.field) * look.like.shape[1]) + 1 + periods
+        return self.one(look) + 1 + (len(self.again) if self.again.shape[2] else 0)
+
+    def one(self, look: Second) -> int:
+        """Which of the regressors is 1 everywhere: the field's are before it."""
+        return int(len(self.field) * look.like.shape[1])
 
     def of(self, node: int, like: Index) -> Array:
         """The regressors of a node, one row each."""
@@ -216,7 +212,7 @@ def apart(
             for k, gone in enumerate(masks):
                 left = [one for one, p in zip(own, pieces, strict=True) if not gone[p.start]]
                 if any(one.count for one in left):
-                    levels[k], slopes[k] = reduce(add, left).solved(look.penalty[n])
+                    levels[k], slopes[k] = reduce(add, left).solved(look.penalty[n], view.one(look))
             said[:, n] = slopes @ its + levels[:, None]
     out = []
     for look, said in zip(looks, fitted, strict=True):
