@@ -75,7 +75,10 @@ def _flagless(rule: object, channels: object, data: object, field: object) -> tu
 
 
 PIECES = (
-    Piece("the second look at each node", _patched("fitting.second_look", lambda *_, **__: None)),
+    Piece(
+        "the second look at each node",
+        _patched("fitting.second_looks", lambda *_, **__: (None, None)),
+    ),
     Piece("blocks as long as the gaps", _patched("second._usual_gap", lambda _: 1)),
     Piece("levels first", _patched("fitting.Levels.learnt", lambda *_: (None, []))),
     Piece("the same time of the days around", _patched("second._same_time", lambda z, *_: 0 * z)),

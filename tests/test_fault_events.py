@@ -43,6 +43,9 @@ def test_witnesses_are_as_many_as_chance_hardly_makes():
     assert seen_too.by_chance(went(two, size=0.2)) == 1.0  # nor what hardly moves
     assert seen_too.by_chance(went(two, other=0.005, back=1.0)) == 1.0  # all go the other way too
     assert seen_too.by_chance(went(two, other=0.005, back=0.1)) == pytest.approx(expected)
+    against = went(two, other=0.005, back=1.0)
+    assert seen_too.by_chance(against, 1.01 * expected) == 1.0
+    assert seen_too.by_chance(against, 0.99 * expected) == pytest.approx(expected)  # nobody asks
 
 
 def test_where_most_departures_are_events_less_is_asked():

@@ -98,7 +98,8 @@ def test_a_slot_is_off_by_the_median_of_its_nodes_or_not_at_all(nodes):
     )
     plain[~trusted.any(axis=1)] = 1.0
     assert 30 < (plain > 1).sum() < 270
-    np.testing.assert_allclose(implied._slot_scale(size, trusted), np.maximum(1, plain), rtol=1e-14)
+    found = implied._slot_scale(size, trusted, trusted.sum(axis=1))
+    np.testing.assert_allclose(found, np.maximum(1, plain), rtol=1e-14)
 
 
 def test_readings_left_out_are_not_judged():

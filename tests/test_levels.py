@@ -187,7 +187,7 @@ def test_what_lasts_is_closer_with_it(recovered, monkeypatch):
     truth, readings, out = recovered
     assert "how levels go together counts up to" in out.choice
     with monkeypatch.context() as one_look:
-        one_look.setattr(fitting, "second_look", lambda *_, **__: None)
+        one_look.setattr(fitting, "second_looks", lambda *_, **__: (None, None))
         alone = fm.decompose(readings, method="auto")
         one_look.setattr(Levels, "learnt", lambda *_: (None, []))
         bare = fm.decompose(readings, method="auto")

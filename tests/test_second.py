@@ -1,11 +1,14 @@
 """The second look: regressions on the nodes most like each, stacked as hidden readings say."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 import fieldmend as fm
 from fieldmend.field import second
 from fieldmend.field.chains import Chains, NodeModel
+from fieldmend.field.joint import OtherConditions
 from fieldmend.field.lean import CLASSES, lean_to_second
 from fieldmend.field.model import Data, Field
 from fieldmend.field.trials import forgetful
@@ -27,7 +30,7 @@ def data_of(readings, used=None):
 
 def test_each_node_is_regressed_on_those_most_like_it():
     field = paired(1).T
-    found = second.second_look(field, data_of(field.T))
+    found = second.second_looks(field, data_of(field.T))[0]
     partner = np.arange(len(field)) ^ 1
     assert (found.like[:, 0] == partner).all()
 
@@ -40,7 +43,7 @@ def test_slopes_are_the_ridge_regression_written_out():
     rng = np.random.default_rng(2)
     field = rng.normal(size=(4, 200)).cumsum(axis=1)
     used = rng.random(field.shape) < 0.7
-    found = second.second_look(field, data_of(field.T, used))
+    found = second.second_looks(field, data_of(field.T, used))[0]
     z = (field - field.mean(axis=1)[:, None]) / field.std(axis=1)[:, None]
     n, seen = 2, used[2]
     before = np.column_stack([2 * z[:, 0] - z[:, 1], z[:, :-1]])
@@ -74,7 +77,7 @@ def test_nodes_with_few_readings_have_no_second_look():
     field = paired(3, slots=100, pairs=3).T
     used = np.ones(field.shape, dtype=bool)
     used[1, 29:] = used[2, 30:] = False  # thirty are enough
-    found = second.second_look(field, data_of(field.T, used))
+    found = second.second_looks(field, data_of(field.T, used))[0]
     out = found.estimate(field, data_of(field.T, used))
     assert np.isnan(out[1]).all()
     assert np.isfinite(np.delete(out, 1, axis=0)).all()
@@ -175,9 +178,9 @@ def test_slopes_without_some_slots_come_from_the_same_look():
     used[3, 100:] = False  # nothing is left of it without the first third
     data = data_of(readings, used)
     field = readings.T + 0.1 * rng.normal(size=readings.T.shape)
-    look = second.second_look(field, data)
+    look, _ = second.second_looks(field, data)
     away = [np.arange(300) < 100, np.arange(300) >= 250]
-    found = look.apart(field, data, away)
+    (found,) = second.apart([(look, away)], field, data)
     for own, left in zip(found, (used, *(used & ~slots for slots in away)), strict=True):
         np.testing.assert_allclose(own, regressed(look, field, data, left), rtol=1e-5, atol=1e-5)
 
@@ -196,7 +199,7 @@ def test_the_same_time_of_the_days_around_it_helps_where_days_are_alike():
     data = Data(np.where(seen, X, 0.0).T.copy(), seen.T.copy(), np.arange(len(X)))
     field = np.where(seen, X, np.nanmean(X, axis=0)).T.copy()  # knows nothing of what is lost
     off = [
-        second.second_look(field, data, periods=periods).estimate(field, data).T - truth
+        second.second_looks(field, data, periods=periods)[0].estimate(field, data).T - truth
         for periods in ((), (day,))
     ]
     without, with_days = (np.sqrt((e[~seen] ** 2).mean()) for e in off)
@@ -244,17 +247,17 @@ def test_half_of_what_was_lost_lies_in_gaps_as_long_as_the_usual_one():
 def test_all_nodes_have_a_say_in_the_penalty_of_one(monkeypatch):
     """A node whose own blocks hardly tell penalties apart takes the one that helps the others."""
     field, tried = paired(3, pairs=3).T, iter(range(6))
-    kept = second._Folds.tried
+    kept = second._Tried.of
 
-    def told(self, x, y, seen):
+    def told(folds):
         n = next(tried)
         left = np.zeros(len(second._PENALTIES))
         left[1 if n == 0 else 5] = -0.1 if n == 0 else -1.0
-        found = kept(self, x, y, seen)
+        found = kept(folds)
         return second._Tried(left, found.gram, found.side)
 
-    monkeypatch.setattr(second._Folds, "tried", told)
-    found = second.second_look(field, data_of(field.T))
+    monkeypatch.setattr(second._Tried, "of", told)
+    found = second.second_looks(field, data_of(field.T))[0]
     np.testing.assert_array_equal(found.penalty, second._PENALTIES[5])
 
 
@@ -263,6 +266,27 @@ def test_readings_of_one_fold_alone_prefer_no_penalty():
     seen[:20] = True
     data = data_of(np.zeros((slots, 2)))
     folds = second._Folds.of(data)
-    x = np.random.default_rng(4).normal(size=(3, slots)) * seen[folds.order]
-    found = folds.tried(x, x[0], seen)
+    seen = seen[folds.order]
+    x = np.random.default_rng(4).normal(size=(3, slots)) * seen
+    found = second._Tried.of(folds.sums(x, x[0], seen))
     assert np.ptp(found.left) == 0.0
+
+
+def test_one_look_at_the_regressors_does_for_both_with_other_conditions_and_without():
+    rng = np.random.default_rng(6)
+    readings = paired(4, slots=200, pairs=4)
+    field = readings.T + 0.1 * rng.normal(size=readings.T.shape)
+    plain = data_of(readings, rng.random(field.shape) < 0.7)
+    heard = rng.random(field.shape) < 0.9
+    data = replace(plain, others=OtherConditions(rng.normal(size=(1, *field.shape)), heard))
+    alone, nothing = second.second_looks(field, plain)
+    look, joint = second.second_looks(field, data)
+    assert nothing is None
+    np.testing.assert_allclose(look.slope, alone.slope, rtol=1e-6)
+    (said, *_), (together,) = second.apart(
+        [(look, [np.arange(200) < 60]), (joint, [])], field, data
+    )
+    np.testing.assert_allclose(said, regressed(alone, field, plain, plain.used), rtol=1e-4)
+    both = np.where(heard, regressed(joint, field, data, plain.used), np.nan)
+    np.testing.assert_allclose(together, both, rtol=1e-4)
+    assert np.nanmax(np.abs(together - said)) > 0.01

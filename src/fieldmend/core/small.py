@@ -1,4 +1,4 @@
-"""Small systems of equations, one for each slot: row by row of all slots at once.
+"""Small systems of equations, one for each slot: column by column of all slots at once.
 
 LAPACK is asked for one slot after the other, and takes longer to begin than to solve a handful of
 equations.
@@ -23,14 +23,13 @@ def each_solved(squares: Array, sides: Array) -> Array:
     left, out = squares.copy(), sides.copy()
     rank = len(left)
     for j in range(rank):
-        for i in range(j + 1, rank):
-            part = left[i, j] / left[j, j]
-            left[i, j + 1 :] -= part * left[j, j + 1 :]
-            out[i] -= part * out[j]
+        below = slice(j + 1, None)
+        part = (left[below, j] / left[j, j])[:, None]
+        left[below, below] -= part * left[j, below]
+        out[below] -= part * out[j]
     for j in reversed(range(rank)):
-        for i in range(j + 1, rank):
-            out[j] -= left[j, i] * out[i]
         out[j] /= left[j, j]
+        out[:j] -= left[:j, j, None] * out[j]
     return np.asarray(out)
 
 

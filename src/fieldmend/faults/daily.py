@@ -21,6 +21,7 @@ from fieldmend.faults.stretches import (
     Array,
     Mask,
     bounded,
+    counted,
     middle,
     node_medians,
     slot_medians,
@@ -96,22 +97,21 @@ def daily(X: Any, flagged: Mask, context: Context) -> Mask:
     known, by_day, by_node = _around(heard), _around(by_day), _around(by_node)
     near = [_next_to(h) & ~quiet for h in range(HOURS)]
     sizes = [np.sort(size[part[hour[start]]]) for part in (quiet, *near)]
-    hours = [np.count_nonzero(heard[:, part]) for part in (quiet, *near)]
+    hours = np.maximum([np.count_nonzero(heard[:, part]) for part in (quiet, *near)], 1)
     usual = ~quiet[hour[start]]
-    for i in np.flatnonzero(usual):
-        least, h = ALIKE * size[i], hour[start[i]]
-        other = known[:, h].copy()
-        other[day[start[i]]] = False
-        came, asked = np.count_nonzero(by_day[other, h] >= least), np.count_nonzero(other)
+    for h in np.flatnonzero(~quiet).tolist():
+        its = np.flatnonzero(hour[start] == h)
+        least = ALIKE * size[its]
+        other = known[:, [h]] & (np.arange(len(known))[:, None] != day[start[its]])
+        came, asked = counted((other & (by_day[:, [h]] >= least)).T), counted(other.T)
         calm, busy = (
-            (len(sizes[k]) - np.searchsorted(sizes[k], least)) / max(hours[k], 1)
-            for k in (0, h + 1)
+            (len(sizes[k]) - np.searchsorted(sizes[k], least)) / hours[k] for k in (0, h + 1)
         )
-        usual[i] = (
-            came > 0
-            and bdtrc(came - 1, asked, 0.5) <= CHANCE
-            and np.count_nonzero(by_node[:, h] >= least) >= NODES
-            and calm <= SELDOM * busy
+        usual[its] = (
+            (came > 0)
+            & (bdtrc(came - 1, asked.astype(int), 0.5) <= CHANCE)
+            & (counted((by_node[:, [h]] >= least).T) >= NODES)
+            & (calm <= SELDOM * busy)
         )
     own = _own(values, flagged)
     for its_own, group in groupby(np.flatnonzero(~usual).tolist(), key=lambda i: int(node[i])):

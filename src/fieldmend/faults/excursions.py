@@ -8,7 +8,7 @@ from functools import cached_property, partial
 
 import numpy as np
 
-from fieldmend.faults.stretches import Array, medians, node_medians
+from fieldmend.faults.stretches import Array, counted, medians, node_medians
 
 # A departure is looked at in about so many steps, whatever its length.
 STEPS = 6
@@ -213,14 +213,15 @@ class Course:
         with np.errstate(invalid="ignore"):
             mine, usual = mine / measure, usual / measure
             heard = ~np.isnan(usual)
+            count = counted(heard.T)
             if self.alone:
-                share = (usual >= mine).sum(axis=0) / np.maximum(heard.sum(axis=0), 1)
+                share = counted((usual >= mine).T) / np.maximum(count, 1)
             else:
                 whole *= max(len(mine), 1)
                 every = usual[heard]
-                less = np.count_nonzero(every < mine[:, None], axis=1)
+                less = np.array([np.count_nonzero(every < one) for one in mine])
                 share = 1 - less / max(every.size, 1)
-        least = 1 / (1 + whole * (heard.mean() if heard.size else 0))
+        least = 1 / (1 + whole * (count.sum() / max(heard.size, 1)))
         return np.where(np.isnan(mine), 1.0, np.maximum(share, least))
 
     def _stretches(self, shape: Shape) -> float:

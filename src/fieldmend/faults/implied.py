@@ -9,7 +9,7 @@ import numpy as np
 from scipy.linalg import eigh
 
 from fieldmend.core.small import each_inverted, each_solved
-from fieldmend.faults.stretches import MAD, Array, Mask, node_medians, slot_medians
+from fieldmend.faults.stretches import MAD, Array, Mask, counted, node_medians, slot_medians
 
 # Slots from which the loadings are learnt, evenly spaced; more does not help and costs.
 LEARNT = 1500
@@ -25,7 +25,7 @@ TUKEY = 4.685
 # Prior precision of a factor, whose changes have unit size: its levels may be some times larger.
 RIDGE = 0.05
 # Entries at once in what is done slot by slot: their arrays stay in the processor's cache.
-BLOCK = 16_384
+BLOCK = 32_768
 GOLDEN = 0.6180339887498949
 # Nodes from which on a few singular vectors are not found by way of all of them.
 MANY = 300
@@ -264,7 +264,8 @@ def _typical(Y: Array, seen: Mask) -> Array:
 
 def _median_abs(error: Array, seen: Mask) -> Array:
     """Median of each node's seen sizes, positive; a measure, in single precision: half the time."""
-    size = node_medians(np.where(seen, error, np.nan).astype(np.float32)).astype(np.float64)
+    some = np.where(seen, error.astype(np.float32), np.float32(np.nan))
+    size = node_medians(some).astype(np.float64)
     return np.asarray(np.maximum(np.nan_to_num(size, nan=1.0), 1e-6))
 
 
@@ -292,8 +293,9 @@ def _left_out(Z: Array, trusted: Mask, A: Array, noise: Array) -> Array:
     Y = np.where(observed, Z, 0.0)
     rank = A.shape[1]
     pairs = _pairs(A)
-    precision = 1.0 / np.maximum(noise, 1e-3) ** 2
-    weight = trusted * precision
+    heard = counted(trusted)
+    precision = trusted / np.maximum(noise, 1e-3) ** 2
+    weight = precision
     for turn in range(6):
         G = (pairs.T @ weight.T).reshape(rank, rank, -1)
         G[range(rank), range(rank)] += RIDGE
@@ -301,12 +303,14 @@ def _left_out(Z: Array, trusted: Mask, A: Array, noise: Array) -> Array:
         error = Y - b.T @ A.T
         if turn == 5:
             break
-        size = np.abs(error) / noise
-        size /= _slot_scale(size, trusted)[:, None]
-        weight = trusted * precision * _weights(size, soft=turn < 3)
+        size = np.abs(error)
+        size /= noise
+        size /= _slot_scale(size, trusted, heard)[:, None]
+        weight = _weights(size, soft=turn < 3)
+        weight *= precision
     inverse = each_inverted(G).reshape(rank * rank, -1)
     leverage = np.minimum(weight * (inverse.T @ pairs.T), 0.999)
-    alone = (trusted.sum(axis=1, keepdims=True) - trusted) < 2
+    alone = (heard[:, None] - trusted) < 2
     return np.where(observed & ~alone, error / (1 - leverage), np.nan)
 
 
@@ -317,10 +321,9 @@ def _weights(size: Array, *, soft: bool) -> Array:
     return np.asarray((1 - inner**2) ** 2)
 
 
-def _slot_scale(size: Array, trusted: Mask) -> Array:
+def _slot_scale(size: Array, trusted: Mask, heard: Array) -> Array:
     """How far a slot as a whole is off, at least 1; an event widens it, one node does not."""
-    off = np.count_nonzero(trusted & (MAD * size > 1), axis=1)
-    wide = 2 * off >= np.count_nonzero(trusted, axis=1)  # of the others the median is below 1
+    wide = 2 * counted(trusted & (MAD * size > 1)) >= heard  # else the median is below 1
     out = np.ones(len(size))
     out[wide] = np.maximum(1.0, MAD * _typical(size[wide], trusted[wide]))
     return out

@@ -8,6 +8,7 @@ themselves go.
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -248,12 +249,17 @@ class _Ways:
             self._own = _Own(node, beside, float(self.level[node]))
         return self._own
 
+    @cached_property
+    def _totals(self) -> tuple[Array, Array]:
+        """How many of each node were heard before each slot, and their sum."""
+        return _so_far(self.heard), _so_far(self.apart)
+
     def _ways(self, length: int) -> Array:
         """How far the mean of so many slots of each node is from that of its others."""
         if length not in self._farthest:
-            count, total = _sums(self.heard, length), _sums(self.apart, length)
-            rest = self.heard.sum(axis=0) - count
-            others = np.nansum(self.apart, axis=0) - total
+            (count, rest), (total, others) = (
+                (inside := _between(so_far, length), so_far[-1] - inside) for so_far in self._totals
+            )
             away = np.abs(total / np.maximum(count, 1) - others / np.maximum(rest, 1))
             away[(count < length / 4) | (rest < count)] = 0.0
             self._farthest[length] = away.max(axis=0)
@@ -325,8 +331,18 @@ def _means(apart: Array, length: int) -> Array:
 
 def _sums(values: Array, length: int) -> Array:
     """Sum of so many rows from each on, NaN as nothing."""
-    total = np.cumsum(np.vstack([np.zeros((1, values.shape[1])), np.nan_to_num(values)]), axis=0)
-    return np.asarray(total[length:] - total[:-length])
+    return _between(_so_far(values), length)
+
+
+def _so_far(values: Array) -> Array:
+    """Sum of the rows before each, and of all; NaN as nothing."""
+    out = np.zeros((len(values) + 1, values.shape[1]))
+    np.cumsum(np.nan_to_num(values), axis=0, out=out[1:])
+    return out
+
+
+def _between(so_far: Array, length: int) -> Array:
+    return np.asarray(so_far[length:] - so_far[:-length])
 
 
 class _Company:

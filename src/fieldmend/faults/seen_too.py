@@ -363,17 +363,18 @@ def _least(
                 COMPARABLE,
             )
             for k, went in asked:
-                least[left[k]] = min(least[left[k]], by_chance(went))
+                least[left[k]] = min(least[left[k]], by_chance(went, LENIENT * enough))
     return least
 
 
-def by_chance(went: Went) -> float:
+def by_chance(went: Went, most: float = 1.0) -> float:
     """How often chance makes as many companions go as far: the least over how many are counted.
 
     Each companion's share of other stretches in which it went as far is a probability. The k
     smallest of m are no larger than the k-th as often as a binomial says. A witness goes a part of
     the way and does so rarely: a false node moves what the others imply for each other a little,
-    and all at once. At most a third as many may go the other way.
+    and all at once. At most a third as many may go the other way; where it is more than `most`
+    anyway, nobody asks who did.
     """
     witness = went.size >= COMPARABLE
     if witness.any():
@@ -382,9 +383,13 @@ def by_chance(went: Went) -> float:
         return 1.0
     share = np.sort(went.same[witness])
     count = np.arange(1, share.size + 1)
-    others = np.sort(went.other[went.back >= COMPARABLE])
+    chance = bdtrc(count - 1.0, went.same.size, share)
+    against = went.back >= COMPARABLE
+    if chance.min() > most or not against.any():
+        return float(chance.min())
+    others = np.sort(went.other[against])
     fit = np.searchsorted(others, share, side="right") <= AGAINST * count
-    return float(bdtrc(count - 1.0, went.same.size, share)[fit].min(initial=1.0))
+    return float(chance[fit].min(initial=1.0))
 
 
 def _top(departure: Array, start: int, stop: int) -> tuple[int, int]:

@@ -200,6 +200,8 @@ def _reach(size: Array, side: float, least: float) -> int:
 
     A piece is looked at, and a longer one if it goes on to its end: most last for a few readings.
     """
+    if not (size[: JOINED + 1] * side >= least).any():  # mostly
+        return 0
     piece = 4 * JOINED
     while True:
         far = np.flatnonzero(size[:piece] * side >= least)

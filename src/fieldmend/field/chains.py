@@ -17,6 +17,8 @@ from scipy.linalg import lapack
 
 from fieldmend.core.prox import Array, Mask
 
+_AT_HAND = 16_384  # numbers, of some nodes at a time, that stay in the processor's cache
+
 
 @dataclass(frozen=True)
 class NodeModel:
@@ -84,15 +86,20 @@ class Chains:
     def gram(self, Z: Array) -> Array:
         """ZK⁻¹Zᵀ of each node for the same Z (r × slots), nodes × r × r.
 
-        Node by node: what is at hand stays in the processor's cache.
+        Some nodes at a time: what is at hand stays in the processor's cache.
         """
-        slots = self.diagonal.shape[1]
-        out = np.empty((len(self.diagonal), len(Z), len(Z)))
-        for n, weight in enumerate(self.weight):
-            own = slice(n * slots, (n + 1) * slots)
-            weighted = weight * Z
-            smooth = _solved(self.factor[0][own], self.factor[1][own][: slots - 1], weighted.copy())
-            np.matmul(weighted, np.subtract(Z, smooth, out=smooth).T, out=out[n])
+        nodes, slots = self.diagonal.shape
+        d, e = self.factor
+        out = np.empty((nodes, len(Z), len(Z)))
+        step = max(1, _AT_HAND // max(Z.size, 1))
+        for first in range(0, nodes, step):
+            some = slice(first, min(first + step, nodes))
+            own = slice(some.start * slots, some.stop * slots)
+            weighted = self.weight[some] * Z[:, None]
+            rows = weighted.reshape(len(Z), -1).copy()
+            smooth = _solved(d[own], e[own.start : own.stop - 1], rows).reshape(weighted.shape)
+            left = np.subtract(Z[:, None], smooth, out=smooth)
+            np.matmul(weighted.transpose(1, 0, 2), left.transpose(1, 2, 0), out=out[some])
         return (out + out.transpose(0, 2, 1)) / 2
 
     def draw(self, rng: np.random.Generator) -> Array:

@@ -31,7 +31,7 @@ from fieldmend.field.outages import silent_slots, usual_company
 from fieldmend.field.paying import habitual, paying
 from fieldmend.field.routine import Routine
 from fieldmend.field.screens import JumpScreen, Screen
-from fieldmend.field.second import Second, second_look
+from fieldmend.field.second import Second, second_looks
 from fieldmend.field.slotwise import slotwise
 from fieldmend.field.trials import Trial, forgetful, judged, refitted
 
@@ -102,10 +102,7 @@ def fit(
     if levels is not None:
         mean = levels.mixed(mean, clean, usual_company(clean.used))
     periods = tuple(long_enough(lengths, clean.slots))
-    second = second_look(mean, clean, periods=periods)
-    joint = None
-    if clean.others is not None:
-        joint = second_look(mean, clean, joint=True, periods=periods)
+    second, joint = second_looks(mean, clean, periods=periods)
     usual = None
     if course is None:
         usual = Routine.learnt(field, clean, periods, np.random.default_rng([seed, 13]))

@@ -10,9 +10,11 @@ readings decide (`lean`).
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import reduce
 from itertools import pairwise
+from operator import add
 
 import numpy as np
 from scipy.linalg import lapack
@@ -76,70 +78,39 @@ class Second:
         others = np.stack([_lagged(_standard(one), data.links) for one in beside.values])
         return _View(near, again, others, beside.heard)
 
-    def apart(self, field: Array, data: Data, away: Sequence[Mask]) -> list[Array]:
-        """Second estimates by slopes learnt from all these readings, and from all but some slots'.
-
-        The same nodes, penalties and chains. By one look at the regressors of a node: the sums over
-        all readings, less those over the slots that are left out.
-        """
-        view = self._view(field, data)
-        folds = _Folds.of(data)
-        fitted = np.full((1 + len(away), *field.shape), np.nan)
-        parts = [_piece(slots) for slots in away]
-        for n in np.flatnonzero(self.able).tolist():
-            seen, whole = data.used[n], view.of(n, self.like[n])
-            # Zeros count as nothing in sums, and are cheaper than to pick what was seen.
-            x, y = whole * seen, data.readings[n]
-            penalty = self.penalty[n]
-            if penalty == 0 and seen.any():
-                off = np.where(seen, y - y[seen].mean(), 0.0)
-                tried = folds.tried(x[:, folds.order], off[folds.order], seen)
-                penalty = _PENALTIES[np.argmin(tried.left)]
-            sums = _Sums.of(x, y, seen)
-            left = [sums, *(sums.less(_Sums.of(x[:, p], y[p], seen[p])) for p in parts)]
-            levels, slopes = zip(*(one.solved(penalty, self.level[n]) for one in left), strict=True)
-            fitted[:, n] = np.array(slopes) @ whole + np.array(levels)[:, None]
-        used = data.used & self.able[:, None]
-        chains = Chains(self.nodes, used, data.links)
-        rest = (np.where(used, data.readings - one, 0.0) for one in fitted)
-        out = [one + chains.smooth(own) for one, own in zip(fitted, rest, strict=True)]
-        if view.heard is None:
-            return out
-        return [np.where(view.heard, one, np.nan) for one in out]
-
 
 @dataclass(frozen=True)
 class _Sums:
     """What a regression needs of its readings."""
 
     count: int
-    total: float
+    square: float
     gram: Array
     side: Array
-    once: Array  # sum of each regressor
 
     @classmethod
     def of(cls, x: Array, y: Array, seen: Mask) -> _Sums:
         """Regressors and readings are zero where nothing was `seen`."""
-        return cls(int(seen.sum()), float(y.sum()), x @ x.T, x @ y, x.sum(axis=1))
+        return cls(int(np.count_nonzero(seen)), float(y @ y), x @ x.T, x @ y)
 
-    def less(self, out: _Sums) -> _Sums:
-        """Without some of the readings."""
+    def of_first(self, width: int | None) -> _Sums:
+        """The same of so many regressors, of all if None."""
+        if width is None:
+            return self
+        return _Sums(self.count, self.square, self.gram[:width, :width], self.side[:width])
+
+    def __add__(self, other: _Sums) -> _Sums:
         return _Sums(
-            self.count - out.count,
-            self.total - out.total,
-            self.gram - out.gram,
-            self.side - out.side,
-            self.once - out.once,
+            self.count + other.count,
+            self.square + other.square,
+            self.gram + other.gram,
+            self.side + other.side,
         )
 
-    def solved(self, penalty: float, level: float) -> tuple[float, Array]:
-        """Level and slopes; `level` as it was, and no slopes, where no reading is left."""
-        if not self.count:
-            return level, np.zeros(len(self.side))
-        level = self.total / self.count
-        side = self.side - level * self.once
-        return level, single(_ridge(self.gram, side, penalty))
+    def solved(self, penalty: float, one: int) -> tuple[float, Array]:
+        """Level and slopes; which of the regressors is 1 everywhere tells the sums of the rest."""
+        level = float(self.side[one]) / self.count
+        return level, single(_ridge(self.gram, self.side - level * self.gram[one], penalty))
 
 
 @dataclass(frozen=True)
@@ -158,6 +129,16 @@ class _View:
         again = self.again[..., slots] if self.again.shape[2] else self.again
         return _View(self.field[..., slots], again, others, heard)
 
+    def first(self, look: Second) -> int | None:
+        """How many of the regressors a look has that does not ask other conditions; None: all."""
+        if look.joint or self.others is None:
+            return None
+        return self.one(look) + 1 + (len(self.again) if self.again.shape[2] else 0)
+
+    def one(self, look: Second) -> int:
+        """Which of the regressors is 1 everywhere: the field's are before it."""
+        return int(len(self.field) * look.like.shape[1])
+
     def of(self, node: int, like: Index) -> Array:
         """The regressors of a node, one row each."""
         lags, _, slots = self.field.shape
@@ -175,23 +156,72 @@ class _View:
         return out
 
 
-def second_look(
-    field: Array, data: Data, *, joint: bool = False, periods: tuple[int, ...] = ()
-) -> Second | None:
-    """Learn the regressions from the field's estimates (nodes × slots) and the readings."""
+def second_looks(
+    field: Array, data: Data, *, periods: tuple[int, ...] = ()
+) -> tuple[Second | None, Second | None]:
+    """Learn the regressions from the field's estimates (nodes × slots) and the readings.
+
+    Without other conditions, and with them where there are any: the regressors of the former are
+    the first of the latter's, so one look at them does for both.
+    """
     count = len(field)
     able = data.used.sum(axis=1) >= _FEWEST
     if count < 2 or not able.any():
-        return None
+        return None, None
     centre, size = field.mean(axis=1), field.std(axis=1) + _LEAST
     like = _alike((field - centre[:, None]) / size[:, None], min(LIKE, count - 1))
     one, zero = np.ones(count), np.zeros(count)
     blank = Second(
         like, centre, size, zero, zero, np.zeros((count, 0)), able, NodeModel(zero, one, one),
-        joint, periods,
+        periods=periods,
     )  # fmt: skip
-    first, rest = _fitted(blank, field, data)
-    return replace(first, nodes=fit_nodes(rest, data.used & able[:, None], data.links))
+    blanks = [blank] if data.others is None else [blank, replace(blank, joint=True)]
+    used = data.used & able[:, None]
+    second, *joint = (
+        replace(look, nodes=fit_nodes(rest, used, data.links))
+        for look, rest in _fitted(blanks, field, data)
+    )
+    return second, joint[0] if joint else None
+
+
+def apart(
+    asked: Sequence[tuple[Second, Sequence[Mask]]], field: Array, data: Data
+) -> list[list[Array]]:
+    """Second estimates by slopes learnt from all these readings, and from all but some slots'.
+
+    Of looks at the same nodes, the one with most regressors last, each with the slots to be left
+    out in turn. By one look at the regressors of a node: the sums over pieces of the record, added
+    up. The same nodes, penalties and chains as before.
+    """
+    looks, away = zip(*asked, strict=True)
+    wide, used = looks[-1], data.used & looks[-1].able[:, None]
+    view = wide._view(field, data)
+    whole = np.zeros(field.shape[1], dtype=np.bool_)
+    out_of = [(whole, *masks) for masks in away]
+    pieces = _pieces([mask for masks in out_of for mask in masks])
+    fitted = [np.full((len(masks), *field.shape), np.nan) for masks in out_of]
+    for n in np.flatnonzero(wide.able).tolist():
+        seen, x = used[n], view.of(n, wide.like[n])
+        # Zeros count as nothing in sums, and are cheaper than to pick what was seen.
+        heard, y = x * seen, data.readings[n]
+        sums = [_Sums.of(heard[:, p], y[p], seen[p]) for p in pieces]
+        for look, masks, said in zip(looks, out_of, fitted, strict=True):
+            width = view.first(look)
+            own, its = [one.of_first(width) for one in sums], x[:width]
+            levels, slopes = np.full(len(masks), look.level[n]), np.zeros((len(masks), len(its)))
+            for k, gone in enumerate(masks):
+                left = [one for one, p in zip(own, pieces, strict=True) if not gone[p.start]]
+                if any(one.count for one in left):
+                    levels[k], slopes[k] = reduce(add, left).solved(look.penalty[n], view.one(look))
+            said[:, n] = slopes @ its + levels[:, None]
+    out = []
+    for look, said in zip(looks, fitted, strict=True):
+        chains = Chains(look.nodes, used, data.links)
+        mean = [one + chains.smooth(np.where(used, data.readings - one, 0.0)) for one in said]
+        if look.joint and view.heard is not None:
+            mean = [np.where(view.heard, one, np.nan) for one in mean]
+        out.append(mean)
+    return out
 
 
 def _alike(z: Array, count: int) -> Index:
@@ -236,43 +266,53 @@ def _standard(values: Array) -> Array:
     return out
 
 
-def _fitted(kept: Second, field: Array, data: Data) -> tuple[Second, Array]:
-    """The regressions, and what they leave of the readings that they are of, zero elsewhere."""
-    folds = _Folds.of(data)
-    view, order = kept._view(field, data).at(folds.order), folds.order
-    level, penalty, slopes = kept.level.copy(), kept.penalty.copy(), {}
-    rest = np.zeros(field.shape)
+def _fitted(looks: Sequence[Second], field: Array, data: Data) -> Iterator[tuple[Second, Array]]:
+    """The regressions, and what they leave of the readings that they are of, zero elsewhere.
 
-    def asked(n: int) -> tuple[Array, Array]:
+    Of looks at the same nodes, the one with most regressors last.
+    """
+    folds, wide = _Folds.of(data), looks[-1]
+    view, order = wide._view(field, data).at(folds.order), folds.order
+    level = wide.level.copy()
+    nodes = np.flatnonzero(wide.able & data.used.any(axis=1)).tolist()
+
+    def asked(n: int) -> tuple[Array, Array, Mask]:
         """Regressors and readings: zeros count as nothing, and are cheaper than to pick."""
         seen = data.used[n, order]
-        x = view.of(n, kept.like[n])
+        x = view.of(n, wide.like[n])
         x *= seen
-        return x, np.where(seen, data.readings[n, order] - level[n], 0.0)
+        return x, np.where(seen, data.readings[n, order] - level[n], 0.0), seen
 
-    tried = {}
-    for n in np.flatnonzero(kept.able & data.used.any(axis=1)).tolist():
+    tried: list[dict[int, _Tried]] = [{} for _ in looks]
+    width = [view.first(look) for look in looks]
+    for n in nodes:
         level[n] = data.readings[n, data.used[n]].mean()
-        tried[n] = folds.tried(*asked(n), data.used[n])
-    # A node's own blocks are few where they are long: half of the say is all nodes'.
-    usual = np.mean([one.left for one in tried.values()], axis=0)
-    for n, own in tried.items():
-        penalty[n] = _PENALTIES[np.argmin(own.left + usual)]
-        slopes[n] = single(_ridge(own.gram, own.side, float(penalty[n])))
-        x, y = asked(n)
-        rest[n, order] = y - slopes[n] @ x
-    width = max((len(slope) for slope in slopes.values()), default=kept.slope.shape[1])
-    slope = np.zeros((len(field), width))
-    for n, one in slopes.items():
-        slope[n] = one
-    return replace(kept, level=level, penalty=penalty, slope=slope), rest
+        sums = folds.sums(*asked(n))
+        for own, count in zip(tried, width, strict=True):
+            own[n] = _Tried.of([one.of_first(count) for one in sums])
+    slope, penalty = [], np.zeros((len(looks), len(field)))
+    for own, chosen in zip(tried, penalty, strict=True):
+        # A node's own blocks are few where they are long: half of the say is all nodes'.
+        usual = np.mean([one.left for one in own.values()], axis=0)
+        slopes = np.zeros((len(field), max((len(one.side) for one in own.values()), default=0)))
+        for n, one in own.items():
+            chosen[n] = _PENALTIES[np.argmin(one.left + usual)]
+            slopes[n] = single(_ridge(one.gram, one.side, float(chosen[n])))
+        slope.append(slopes)
+    rest = np.zeros((len(looks), *field.shape))
+    for n in nodes:
+        x, y, _ = asked(n)
+        for slopes, left in zip(slope, rest, strict=True):
+            left[n, order] = y - slopes[n] @ x[: slopes.shape[1]]
+    for look, chosen, slopes, left in zip(looks, penalty, slope, rest, strict=True):
+        yield replace(look, level=level, penalty=chosen, slope=slopes), left
 
 
-def _piece(slots: Mask) -> slice | Mask:
-    """Slots that follow each other as a slice, which takes no copy."""
-    at = np.flatnonzero(slots)
-    whole = len(at) and at[-1] - at[0] + 1 == len(at)
-    return slice(int(at[0]), int(at[-1]) + 1) if whole else slots
+def _pieces(masks: Sequence[Mask]) -> list[slice]:
+    """The record cut where any of the masks changes."""
+    changes = np.any(np.diff(masks, axis=1), axis=0)
+    edges = [0, *(1 + np.flatnonzero(changes)).tolist(), len(masks[0])]
+    return [slice(a, b) for a, b in pairwise(edges)]
 
 
 def _ridge(gram: Array, side: Array, penalty: float) -> Array:
@@ -303,6 +343,22 @@ class _Tried:
     gram: Array
     side: Array
 
+    @classmethod
+    def of(cls, folds: Sequence[_Sums]) -> _Tried:
+        """The penalties, by what slopes learnt from the other folds leave of each."""
+        gram = np.sum([one.gram for one in folds], axis=0)
+        side = np.sum([one.side for one in folds], axis=0)
+        count = sum(one.count for one in folds)
+        error, total = np.zeros(len(_PENALTIES)), _LEAST
+        for one in folds:
+            if not 0 < one.count < count:
+                continue
+            slopes = np.array(_ridges(gram - one.gram, side - one.side, _PENALTIES.tolist()))
+            # What slopes leave of a fold's readings is known from its sums alone.
+            error += ((slopes @ one.gram - 2 * one.side) * slopes).sum(axis=1) + one.square
+            total += one.square
+        return cls(np.log(np.maximum(error / total, _EXACT)), gram, side)
+
 
 @dataclass(frozen=True)
 class _Folds:
@@ -324,23 +380,10 @@ class _Folds:
         order = np.argsort(fold, kind="stable")
         return cls(fold, order, np.searchsorted(fold[order], np.arange(_FOLDS + 1)))
 
-    def tried(self, x: Array, y: Array, seen: Mask) -> _Tried:
-        """The penalties, by what slopes learnt from the other folds leave of each.
-
-        Regressors and readings are in the folds' order, zero where nothing was `seen`.
-        """
-        # What slopes leave of a fold's readings is known from its sums alone.
-        parts = [(x[:, a:b], y[a:b]) for a, b in pairwise(self.cuts.tolist())]
-        grams, sides = [a @ a.T for a, _ in parts], [a @ b for a, b in parts]
-        gram, side = np.sum(grams, axis=0), np.sum(sides, axis=0)
-        count = np.bincount(self.fold[seen], minlength=_FOLDS)
-        error, total = np.zeros(len(_PENALTIES)), _LEAST
-        for f in np.flatnonzero((count > 0) & (count < count.sum())).tolist():
-            others, every = (gram - grams[f], side - sides[f]), float(parts[f][1] @ parts[f][1])
-            slopes = np.array(_ridges(*others, _PENALTIES.tolist()))
-            error += ((slopes @ grams[f] - 2 * sides[f]) * slopes).sum(axis=1) + every
-            total += every
-        return _Tried(np.log(np.maximum(error / total, _EXACT)), gram, side)
+    def sums(self, x: Array, y: Array, seen: Mask) -> list[_Sums]:
+        """Of each fold. All in the folds' order, and zero where nothing was `seen`."""
+        parts = [slice(a, b) for a, b in pairwise(self.cuts.tolist())]
+        return [_Sums.of(x[:, part], y[part], seen[part]) for part in parts]
 
 
 def _usual_gap(lost: Mask) -> int:

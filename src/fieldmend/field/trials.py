@@ -11,7 +11,7 @@ from fieldmend.core.prox import Array, Mask
 from fieldmend.field.holdout import Index, distances, remoteness
 from fieldmend.field.model import Data, Field, OwnParts, estimate, improve, update_factors
 from fieldmend.field.outages import outage_numbers, silent_slots, usual_company
-from fieldmend.field.second import Second
+from fieldmend.field.second import Second, apart
 
 _FORGET = 4.0  # a node that lost a quarter of its readings forgets its loadings
 _AWAY = 0.3  # of the slots, at either end: they stand for days that were not fitted to
@@ -113,12 +113,7 @@ def judged(
     variances, where there are others than its own.
     """
     mean, variance = said or estimate(field, rest)
-    second, joint = looks
-    looked = later = together = np.full(int(hidden.sum()), np.nan)
-    if second is not None:
-        looked, later = (one[hidden] for one in _looks(second, mean, rest))
-    if joint is not None:
-        together = joint.apart(mean, rest, ())[0][hidden]
+    looked, later, together = (one[hidden] for one in _looks(looks, mean, rest))
     node, slot = np.nonzero(hidden)
     back, ahead = (d[hidden] for d in distances(rest.used, rest.slots))
     gap = np.where(np.isfinite(back + ahead), back + ahead - 1.0, np.fmin(back, ahead))
@@ -142,18 +137,26 @@ def judged(
     )
 
 
-def _looks(second: Second, mean: Array, rest: Data) -> tuple[Array, Array]:
-    """The second look; and at the last slots, and at the first, with regressions from the others.
+def _looks(
+    looks: tuple[Second | None, Second | None], mean: Array, rest: Data
+) -> tuple[Array, Array, Array]:
+    """The second look; with regressions from the others, at either end; with other conditions.
 
-    The latter is NaN elsewhere.
+    NaN where there is none, and between the ends.
     """
+    second, joint = looks
+    nothing = np.full(mean.shape, np.nan)
+    if second is None:
+        return nothing, nothing, nothing
     place = np.arange(rest.used.shape[1]) / rest.used.shape[1]
     ends = place < _AWAY, place >= 1.0 - _AWAY
-    every, *others = second.apart(mean, rest, ends)
-    later = np.full(mean.shape, np.nan)
+    (every, *others), *together = apart(
+        [(second, ends), *([] if joint is None else [(joint, ())])], mean, rest
+    )
+    later = nothing.copy()
     for away, other in zip(ends, others, strict=True):
         later[:, away] = other[:, away]
-    return every, later
+    return every, later, together[0][0] if together else nothing
 
 
 def _outages(rest: Data, every: Data) -> Index:

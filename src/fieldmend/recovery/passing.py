@@ -12,7 +12,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from fieldmend.faults.stretches import stretches
+from fieldmend.faults.stretches import middle, stretches
 from fieldmend.grid import Array
 from fieldmend.recovery.solving import Solved
 
@@ -75,11 +75,13 @@ def steady(off: Array, doubted: Array) -> Array:
     out = np.zeros(doubted.shape, dtype=np.bool_)
     for node in np.flatnonzero(doubted.any(axis=0)):
         at = np.flatnonzero(~np.isnan(off[:, node]))
-        for a, b in zip(*stretches(doubted[at, node]), strict=True):
+        start, stop = stretches(doubted[at, node])
+        more = stop - start > 1  # of one alone nothing tells
+        for a, b in zip(start[more], stop[more], strict=True):
             part = off[at[a:b], node]
             with np.errstate(over="ignore"):  # a node may send 1e308
-                step = np.median(np.abs(np.diff(part))) if part.size > 1 else np.inf
-                out[at[a:b], node] = step <= _STEADY * np.median(np.abs(part))
+                step = middle(np.abs(np.diff(part)))
+                out[at[a:b], node] = step <= _STEADY * middle(np.abs(part))
     return out
 
 
