@@ -92,6 +92,17 @@ def test_one_that_stands_still_in_the_middle_is_stuck():
     X[300:500, 6] = X[300, 6]
     rec = fm.recover(fm.Grid.of(X, slot_seconds=60.0), holdout=False)["value"]
     assert (rec.flag[302:500, 6] == 3).mean() > 0.95
+    assert "what is estimated without it from" in rec.episodes[0].explanation
+
+
+def test_a_leap_of_the_column_with_the_least_numbers_is_told_by_its_own():
+    X = plant(3)
+    X[400, 1] += 3.0  # a pressure around 4 that never moves by more than 1
+    rec = fm.recover(fm.Grid.of(X, slot_seconds=60.0), holdout=False)["value"]
+    (found,) = [one for one in rec.episodes if one.node == 1]
+    assert rec.flag[400, 1] == 3
+    assert found.severity > 6
+    assert "companion" not in found.explanation
 
 
 def test_errors_are_told_in_parts_of_each_nodes_range():

@@ -29,6 +29,7 @@ from fieldmend.faults.stretches import (
     stretches,
 )
 from fieldmend.faults.together import Local, Move, common_moves, gathered
+from fieldmend.quantities import Kind as QuantityKind
 
 # Readings between two flagged ones that do not part them: in a lasting fault, and otherwise.
 LASTING_GAP, SHORT_GAP = 15, 1
@@ -121,7 +122,9 @@ def classify(
     lasting = np.zeros_like(observed) if persistent is None else persistent & observed
     flagged = (np.asarray(suspect, dtype=np.bool_) & observed) | lasting
     residual = values - fitted
-    spread = np.maximum(_spreads(residual, flagged), np.ldexp(context.usual, -int(power)))
+    alike = context.quantity.kind is not QuantityKind.MIXED
+    spread = _spreads(residual, flagged, alike=alike)
+    spread = np.maximum(spread, np.ldexp(context.usual, -int(power)))
     seen = panel(values, flagged, context)
     read = _as_read(values, context, int(power))
     allowed = reach(read, flagged, seen)
@@ -130,7 +133,7 @@ def classify(
     unit = 2.0**power
     found = [
         _episode(
-            _by_model(stretch, moved, fitted),
+            _held_against(stretch, moved, fitted, context),
             seen,
             packets,
             context,
@@ -141,7 +144,7 @@ def classify(
     ]
     found.sort(key=lambda episode: (episode.node, episode.start))
     day = round(DAY / context.slot) if context.slot > 0 else LASTING_GAP
-    moves = common_moves(values, flagged, max(day, 1))
+    moves = common_moves(values, flagged, max(day, 1)) if alike else []
     common = [
         _event(move, move.nodes, context, explain_event(move, context, unit)) for move in moves
     ]
@@ -188,12 +191,13 @@ def _as_read(values: Array, context: Context, power: int) -> Array:
     return np.asarray(start + turn * share)
 
 
-def _spreads(residual: Array, flagged: Mask) -> Array:
-    """Robust standard deviations of the unflagged residuals, not far below the network's."""
+def _spreads(residual: Array, flagged: Mask, *, alike: bool) -> Array:
+    """Robust standard deviations of unflagged residuals; of nodes alike, not far below all's."""
     spread = MAD * node_medians(np.abs(np.where(flagged, np.nan, residual)))
     usual = spread[spread > 0]
     typical = float(np.median(usual)) if usual.size else 1.0
-    return np.maximum(np.nan_to_num(spread, nan=typical), 0.2 * typical)
+    spread = np.nan_to_num(spread, nan=typical)
+    return np.maximum(spread, 0.2 * typical) if alike else np.where(spread > 0, spread, typical)
 
 
 def _all(values: Array, z: Array, flagged: Mask, lasting: Mask, seen: Panel) -> Iterator[Stretch]:
@@ -229,9 +233,14 @@ def _beside(readings: Array, sound: Array, start: int, stop: int) -> float:
     return float(readings[at].mean()) if at else np.nan
 
 
-def _by_model(stretch: Stretch, since: Mask, estimate: Array) -> Stretch:
-    """A stretch that is mostly accused by a model, held against what the model says."""
+def _held_against(stretch: Stretch, since: Mask, estimate: Array, context: Context) -> Stretch:
+    """A stretch that is mostly accused by a model, held against what the model says.
+
+    And one of a node that nobody is like: no companions can say what it should read.
+    """
     at = stretch.at, stretch.node
+    if context.quantity.kind is QuantityKind.MIXED:
+        return replace(stretch, implied=estimate[at])
     if 2 * np.count_nonzero(since[at]) <= stretch.flagged:
         return stretch
     return replace(stretch, implied=estimate[at], since=True)

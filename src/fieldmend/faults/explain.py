@@ -11,6 +11,7 @@ from fieldmend.faults.kind import Kind
 from fieldmend.faults.labels import Context
 from fieldmend.faults.neighbours import Panel
 from fieldmend.faults.stretches import Array, middle
+from fieldmend.quantities import Kind as QuantityKind
 from fieldmend.text import figure, moment
 
 # Readings of which it can be said that they go to and fro.
@@ -49,16 +50,16 @@ def explain(kind: Kind, stretch: Stretch, seen: Panel, context: Context, unit: f
     back = bool(back and abs(middle(first)) > 2 * abs(middle(gap)))
     if back:
         gap, early = first, "at first "
-    against = "with no companion to compare,"
+    against, who = "with no companion to compare,", _who(seen, stretch, context)
     swinging = kind == Kind.NOISY and swings(stretch.deviation)
     if gap.size and (swinging or (both_ways(gap) and not kind.lasts)):
         # Their middle is where nothing was read.
-        against = _against(float(np.abs(gap).max()) * unit, _who(seen, stretch), context, "off")
+        against = _against(float(np.abs(gap).max()) * unit, who, context, "off")
     elif gap.size and not turn and unshared(kind, stretch, middle(gap)):
         own = middle(stretch.readings) - stretch.beside
         against = _against(own * unit, "it reads before and after", context)
     elif gap.size:
-        against = early + _against(middle(gap) * unit, _who(seen, stretch), context)
+        against = early + _against(middle(gap) * unit, who, context)
     opening = _opening(kind, stretch, context, unit)
     if back:
         opening = opening.replace("drifts to", "drifts back to", 1)
@@ -148,8 +149,10 @@ def _shorter(gap: Array, turn: float) -> Array:
     return (gap + turn / 2) % turn - turn / 2 if turn else gap
 
 
-def _who(seen: Panel, stretch: Stretch) -> str:
+def _who(seen: Panel, stretch: Stretch, context: Context) -> str:
     """Who says otherwise."""
+    if context.quantity.kind is QuantityKind.MIXED:
+        return "is estimated without it"
     if stretch.since:
         return "the model of earlier days expects"
     word = "nearest" if seen.in_space else "most similar"
