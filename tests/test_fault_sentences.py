@@ -142,9 +142,14 @@ def test_spreads_are_of_what_nobody_flagged():
     residual = np.array([[1.0, 0.1, 3.0], [-1.0, 0.1, 3.0], [2.0, 0.1, -3.0], [90.0, 0.1, 3.0]])
     flagged = np.abs(residual) > 50
     usual = 1.4826
-    got = episodes._spreads(residual, flagged)
+    got = episodes._spreads(residual, flagged, alike=True)
     assert got == pytest.approx([usual, 0.2 * usual, 3 * usual])
-    assert episodes._spreads(np.full((3, 1), np.nan), np.zeros((3, 1), bool)) == pytest.approx(1.0)
+    alone = episodes._spreads(residual, flagged, alike=False)
+    assert alone[[0, 2]] == pytest.approx([usual, 3 * usual])
+    assert alone[1] < 0.2 * usual
+    unknown, nothing = np.full((3, 1), np.nan), np.zeros((3, 1), bool)
+    for alike in (True, False):
+        assert episodes._spreads(unknown, nothing, alike=alike) == pytest.approx(1.0)
 
 
 def test_most_of_a_stretch_accused_by_a_model_is_held_against_it():
@@ -155,7 +160,7 @@ def test_most_of_a_stretch_accused_by_a_model_is_held_against_it():
     for accused, since in ((4, False), (5, True)):
         marks = np.zeros((30, 3), dtype=bool)
         marks[10 : 10 + accused, 1] = True
-        found = episodes._by_model(stretch, marks, estimate)
+        found = episodes._held_against(stretch, marks, estimate, ABOUT)
         assert found.since == since
         assert (found.implied == (7.0 if since else 0.0)).all()
 
