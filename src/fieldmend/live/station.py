@@ -36,7 +36,7 @@ log = logging.getLogger(__name__)
 AT_ONCE = 48  # slots closed in one tick while catching up
 CADENCE = 24  # closings after which nodes' cadence is measured again; slots that it is measured on
 SHARE = 0.25  # of the time between settlings that they may take
-ROOM = 1 << 18  # bytes that have to fit before a full disk is said to have room again
+ROOM = 1 << 20  # bytes that have to fit before a full disk is said to have room: a POST, twice
 
 
 class Station:
