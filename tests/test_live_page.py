@@ -10,7 +10,7 @@ from fieldmend.live.running import Order
 from fieldmend.live.server import page
 from fieldmend.live.settings import Settings
 from fieldmend.report.palette import DARK, LIGHT
-from livejournal import Filled, network
+from livejournal import NOON, Filled, network
 from liveserver import TOKEN, served
 
 HOSTILE = (
@@ -204,6 +204,14 @@ def test_a_new_slot_is_shown_without_a_reload(chromium, tmp_path):
         filled.next()
         chromium.wait(f"{SHOWN} > {before!r}")
         chromium.wait("document.title.startsWith('(1) ')")
+
+
+def test_a_network_of_which_nothing_came_for_long_says_so(chromium, sites):
+    now = NOON // 1000  # when the newest slot was over, in the browser's ms
+    for later, said in ((2 * 300_000, ""), (7_500_000, ", over for 2.1 h")):
+        client = sites(3)
+        visit(chromium, client, before=f"Date.now = () => {now + later};")
+        assert text(chromium, "#lead").endswith(f"5 min long{said}")
 
 
 def test_it_comes_back_by_itself_after_the_server_restarts(chromium, tmp_path):

@@ -261,7 +261,8 @@ class Station:
                 made = closing.write(connection, one, said, ids)
             found = self.drifts.sightings()
             if 2 * self.recent.rows >= self.settings.smoothed:  # less tells no fault from a habit
-                found += [one for one in lasting(settled, ids) if self.drifts.may_be(one)]
+                seen = lasting(settled, ids, self._followed())
+                found += [one for one in seen if self.drifts.may_be(one)]
             self.episodes.see(connection, ("lasting",), found, newest, made)
             put(connection, settled=stop)
             add(connection, {"settled": max(0, (stop - first) // self.slot)})
