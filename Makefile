@@ -80,7 +80,7 @@ live-demo: setup  ## a simulated network that runs, its page at http://127.0.0.1
 # LIVE_KILLS='--readings 100000 --posted 100000 --kills 10' for a short form.
 check-live: setup  ## live killed under traffic, its accuracy, detection and speed (an hour)
 	@$(MAKE) --no-print-directory broker || echo "no mosquitto: what needs it is left out"
-	$(BIN)/python -m pytest $(wildcard tests/test_live*.py)
+	$(BIN)/python -m pytest -m 'long or not long' $(wildcard tests/test_live*.py)
 	$(BIN)/python benchmarks/live_kills.py $(LIVE_KILLS)
 	$(BIN)/python benchmarks/live_accuracy.py
 	$(BIN)/python benchmarks/live_intervals.py

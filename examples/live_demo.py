@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import json
 import shutil
+import signal
 import socket
 import subprocess
 import sys
@@ -16,6 +17,8 @@ import tempfile
 import time
 import urllib.error
 import urllib.request
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import numpy as np
@@ -117,50 +120,65 @@ def post(rows: list[dict], listen: str, times: int) -> None:
             time.sleep(0.5)
 
 
+@contextmanager
+def ended(process: subprocess.Popen) -> Iterator[subprocess.Popen]:
+    """A process that ends when the block does, however that ends."""
+    try:
+        yield process
+    finally:
+        process.terminate()
+        process.wait()
+
+
+def run(folder: Path, listen: str, end: float) -> int:
+    """Broker, nodes, live, page, until `end`, or until live ends; what it returned then."""
+    print("simulating a network, fitting a model to its past ...", flush=True)
+    network = Network()
+    begun = float(round(time.time() / SLOT) * SLOT)
+    fm.recover(network.past(begun), holdout=False).model.save(folder / "model.npz")
+    with ExitStack() as running:
+        process, address = broker(folder)
+        if process is not None:
+            running.enter_context(ended(process))
+        source = f"{address}/site/#" if address else "http"
+        print(f"nodes send to {address or 'POST /v1/readings'}; faults: ", end="")
+        print(", ".join(f"{node} {what}" for node, (what, _) in FAULTS.items()), flush=True)
+        out = ["--out", f"{address}/fieldmend/site"] if address else []
+        live = running.enter_context(ended(subprocess.Popen([
+            sys.executable, "-m", "fieldmend", "live", source, "--state", folder / "site",
+            "--model", folder / "model.npz", "--slot", f"{SLOT}s", "--late", "2s",
+            "--settle", "60s", "--listen", listen, *out,
+        ])))  # fmt: skip
+        number = 0
+        for first in range(-BEFORE, 0, AT_ONCE):
+            rows = []
+            for slot in range(first, first + AT_ONCE):
+                rows += network.readings(begun, number, begun + slot * SLOT + 1)
+                number += 1
+            post(rows, listen, 60)  # until live is there
+        send = sender(address, listen)
+        while live.poll() is None and time.time() < end:
+            send(network.readings(begun, number, time.time()))
+            number += 1
+            time.sleep(EVERY)
+        return live.poll() or 0
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--listen", default=f"{LOCAL}:8765")
     parser.add_argument("--seconds", type=float, default=float("inf"), help="end after so long")
     given = parser.parse_args()
-    print("simulating a network, fitting a model to its past ...", flush=True)
-    network = Network()
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        begun = float(round(time.time() / SLOT) * SLOT)
-        fm.recover(network.past(begun), holdout=False).model.save(folder / "model.npz")
-        running, address = broker(folder)
-        source = f"{address}/site/#" if address else "http"
-        print(f"nodes send to {address or 'POST /v1/readings'}; faults: ", end="")
-        print(", ".join(f"{node} {what}" for node, (what, _) in FAULTS.items()), flush=True)
-        out = ["--out", f"{address}/fieldmend/site"] if address else []
-        live = subprocess.Popen([
-            sys.executable, "-m", "fieldmend", "live", source, "--state", folder / "site",
-            "--model", folder / "model.npz", "--slot", f"{SLOT}s", "--late", "2s",
-            "--settle", "60s", "--listen", given.listen, *out,
-        ])  # fmt: skip
-        try:
-            number, end = 0, time.time() + given.seconds
-            for first in range(-BEFORE, 0, AT_ONCE):
-                rows = []
-                for slot in range(first, first + AT_ONCE):
-                    rows += network.readings(begun, number, begun + slot * SLOT + 1)
-                    number += 1
-                post(rows, given.listen, 60)  # until live is there
-            send = sender(address, given.listen)
-            while live.poll() is None and time.time() < end:
-                send(network.readings(begun, number, time.time()))
-                number += 1
-                time.sleep(EVERY)
-        except KeyboardInterrupt:
-            print("\nending ...")
-        finally:
-            live.terminate()
-            live.wait()
-            if running is not None:
-                running.terminate()
-                running.wait()
-        if live.returncode:
-            raise SystemExit(live.returncode)
+    for number in (signal.SIGINT, signal.SIGTERM):  # both end all that was started
+        signal.signal(number, signal.default_int_handler)
+    try:
+        with tempfile.TemporaryDirectory() as name:
+            failed = run(Path(name), given.listen, time.time() + given.seconds)
+    except KeyboardInterrupt:
+        print("\nended")
+        return
+    if failed:
+        raise SystemExit(failed)
 
 
 if __name__ == "__main__":

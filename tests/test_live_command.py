@@ -5,6 +5,7 @@ import json
 import sqlite3
 import subprocess
 import sys
+from contextlib import closing
 
 import duckdb
 import numpy as np
@@ -12,8 +13,11 @@ import pytest
 
 from fieldmend.cli import main
 from fieldmend.errors import InputError
+from fieldmend.live.clock import SetClock
 from fieldmend.live.companions import Companions, Drifts
 from fieldmend.live.following import Said
+from fieldmend.live.intake import Intake
+from fieldmend.live.journal import Journal
 from fieldmend.live.progress import Progress
 from fieldmend.live.settings import MINUTE, Settings
 from live_kills import until
@@ -118,6 +122,20 @@ def test_a_stream_with_an_end_is_closed_to_its_last_reading(tmp_path, capsys):
     with duckdb.connect() as con:
         rows = con.execute("SELECT count(*) FROM read_parquet(?)", [str(table)]).fetchone()
     assert rows == (20 * NODES,)
+
+
+def test_status_shows_what_was_refused_the_newest_first(tmp_path, capsys):
+    with closing(Journal.open(tmp_path / "site", slot=300_000_000)) as journal:
+        intake = Intake(journal, SetClock(1_790_000_000_000_000))
+        assert main(["live", "status", str(tmp_path / "site")]) == 0
+        assert "refused" not in capsys.readouterr().out
+        for k in range(4):
+            intake.post([{"node": f"m{k}", "temperature": "wet"}, {"temperature": k}])
+    assert main(["live", "status", str(tmp_path / "site")]) == 0
+    out = capsys.readouterr().out
+    assert "refused   4 no node, 4 no number; the newest:\n" in out
+    assert out.splitlines()[-3].endswith("no node: {'temperature': 3}")
+    assert out.splitlines()[-2].endswith("no number: m3 temperature wet")
 
 
 def test_a_stream_that_ends_has_moved_its_old_days(tmp_path):

@@ -120,6 +120,67 @@ def test_values_may_be_nested_arrays_given_and_the_node_named_by_the_topic():
     assert read(Message(b'{"t": 1}', NOW, "site/m7/state", topic)) == [Reading("m7", "t", NOW, 1.0)]
 
 
+PUBLISHED = {
+    "a gateway's numbers as text": (
+        "v1/devices/m7/telemetry",
+        {"ts": STAMP * 1000, "values": {"temperature": "20.5", "mode": "auto", "wind": {"v": 3}}},
+        [("m7", "wind.v", 3.0), ("m7", "temperature", 20.5)],
+    ),
+    "an array under a device's topic": (
+        "v1/devices/m7/telemetry",
+        [{"ts": STAMP, "values": {"t": 1}}, {"ts": STAMP + 60, "values": {"t": 2}}],
+        [("m7", "t", 1.0), ("m7", "t", 2.0)],
+    ),
+    "a device beside its firmware": (
+        "zigbee2mqtt/living room",
+        {"temperature": 21.3, "update": {"installed_version": -1, "state": "idle"}},
+        [("living room", "temperature", 21.3)],
+    ),
+    "what the bridge says of itself": (
+        "zigbee2mqtt/bridge/info",
+        {"network": {"channel": 11}, "version": "1.40"},
+        [],
+    ),
+    "the bridge's devices": ("zigbee2mqtt/bridge/devices", [{"network_address": 0}], []),
+    "an event stream": (
+        "homeassistant",
+        {
+            "event_type": "state_changed",
+            "event_data": {
+                "entity_id": "sensor.cellar",
+                "old_state": {"entity_id": "sensor.cellar", "state": "21.3"},
+                "new_state": {
+                    "entity_id": "sensor.cellar",
+                    "state": "21.4",
+                    "attributes": {"device_class": "temperature"},
+                },
+            },
+        },
+        [("sensor.cellar", "temperature", 21.4)],
+    ),
+    "observations of all datastreams": (
+        "v1.1/Observations",
+        {"phenomenonTime": "2026-11-16T08:15:00Z/2026-11-16T08:20:00Z", "result": 20.5},
+        ["no node"],  # a service's version is none
+    ),
+    "a device of one sensor": (
+        "x",
+        [{"bn": "urn:dev:ow:10e2073a01080063", "bt": STAMP, "bu": "%RH", "v": 21.2}, {"v": 21.3}],
+        [("urn:dev:ow:10e2073a01080063", "humidity", v) for v in (21.2, 21.3)],
+    ),
+}
+
+
+@pytest.mark.parametrize("what", PUBLISHED)
+def test_what_platforms_publish_beside_the_usual(what):
+    topic, payload, wanted = PUBLISHED[what]
+    found = read(Message(json.dumps(payload).encode(), NOW, topic, names_in(topic, None)))
+    assert [
+        (one.node, one.condition, one.value) if isinstance(one, Reading) else one.why
+        for one in found
+    ] == wanted
+
+
 def test_a_format_that_there_is_not_is_refused_with_those_that_are():
     with pytest.raises(InputError, match=r"xml.*auto, ttn, chirpstack"):
         check_format("xml")

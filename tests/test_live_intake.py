@@ -1,5 +1,6 @@
 """Readings into the journal: repeats, wrong clocks, floods, full disks, sequence numbers."""
 
+import json
 import threading
 
 import pytest
@@ -40,6 +41,14 @@ def test_repeats_are_absorbed_and_everything_is_counted(intake):
         "received": 8, "stored": 1, "duplicate": 1, "late": 0, "rejected": 6
     }  # fmt: skip
     assert found["rejected"] == {"no number": 3, "no node": 1, "unreadable": 1, "no value": 1}
+
+
+def test_readings_without_a_time_are_all_kept_however_fast_they_come(intake):
+    each = [{"node": "m1", "t": k} for k in range(3)]
+    assert intake.post(each)["stored"] == 3
+    body = "\n".join(map(json.dumps, each)).encode()
+    assert [intake.post_bytes(body)["stored"] for _ in range(2)] == [3, 3]
+    assert intake.post_bytes(json.dumps(each[0]).encode())["stored"] == 1
 
 
 def test_those_who_post_together_share_a_commit_and_all_is_there(intake):

@@ -267,10 +267,11 @@ def test_clean_rows_and_alerts_go_into_tables_once():
     with postgresql.server() as address:
         target = Tables(address.replace(":secret", ""), "site")
         target.send([row], [alert])
-        target.send([row | {"rev": 1}, row], [alert])
+        anew = alert | {"since": "2026-11-17T08:15:00Z"}  # of a state that was begun anew
+        target.send([row | {"rev": 1}, row], [alert, anew])
         target.close()
         with psycopg.connect(address, client_encoding="utf8") as con:
             found = con.execute("SELECT node, rev, observed, estimate, flag FROM fieldmend_clean")
             assert found.fetchall() == [("m1", 0, None, 20.5, 9), ("m1", 1, None, 20.5, 9)]
             said = con.execute("SELECT kind, said ->> 'text' FROM fieldmend_alert").fetchall()
-            assert said == [("stuck", "look")]
+            assert said == [("stuck", "look")] * 2

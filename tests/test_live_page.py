@@ -10,7 +10,7 @@ from fieldmend.live.running import Order
 from fieldmend.live.server import page
 from fieldmend.live.settings import Settings
 from fieldmend.report.palette import DARK, LIGHT
-from livejournal import Filled, network
+from livejournal import NOON, Filled, network
 from liveserver import TOKEN, served
 
 HOSTILE = (
@@ -90,12 +90,41 @@ def test_what_needs_a_visit_is_said_first(chromium, sites):
     assert "m8" in card.inner_text()
     assert "look at the sensor and its wiring" in card.inner_text()
     # Not now, nor over the whole stretch, of which the sentence above it speaks.
-    assert "when seen 24.1\u00a0°C, expected 21.3\u00a0°C" in card.inner_text()
+    assert "24.1\u00a0°C, expected 21.3\u00a0°C when it was found" in card.inner_text()
     chromium.wait(f"{CHARTS} === 2")
     card.get_by_role("button").click()
     chromium.wait("document.getElementById('node-title').textContent === 'Node m8'")
     assert chromium.run("location.hash") == "#node=m8"
-    assert "one value over and over" in text(chromium, "#node-body")
+    assert "One value over and over" in text(chromium, "#node-body")
+
+
+def test_a_card_says_names_once_and_keeps_numbers_with_their_units(chromium, tmp_path):
+    filled = network(tmp_path, 4, slots=12)
+    filled.episode(0, "stuck", text="m1, temperature: stuck at 16.3 °C for 40 s. Look at it.")
+    with served(filled) as client:
+        visit(chromium, client)
+        said = chromium.page.locator("#episodes li p").nth(1)
+        assert said.text_content() == "Stuck at 16.3\u00a0°C for 40\u00a0s. Look at it."
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+def test_names_on_the_map_lie_over_nothing(chromium, sites, width):
+    visit(chromium, sites(55), width=width)
+    boxes = chromium.run(
+        "[...document.querySelectorAll('.spot')].map((spot) => ['path', 'text'].map((what) => "
+        "{ const box = spot.querySelector(what)?.getBoundingClientRect(); "
+        "return box && [box.left, box.top, box.right, box.bottom]; }))"
+    )
+    marks, names = ([box for box in kind if box] for kind in zip(*boxes, strict=True))
+    assert len(marks) == 55
+    assert len(names) > 55 / 3
+    for k, (left, top, right, bottom) in enumerate(names):
+        for other in names[:k] + marks:
+            beside = other[2] <= left + 1 or right <= other[0] + 1
+            assert beside or other[3] <= top + 1 or bottom <= other[1] + 1
+    # Who needs a visit is named even where there is little room.
+    spots = chromium.page.locator(".spot[aria-label*=faulty]")
+    assert sorted(spots.locator("text").all_text_contents()) == ["m12", "m8"]
 
 
 def test_states_differ_by_shape_and_by_colour(chromium, sites):
@@ -175,6 +204,14 @@ def test_a_new_slot_is_shown_without_a_reload(chromium, tmp_path):
         filled.next()
         chromium.wait(f"{SHOWN} > {before!r}")
         chromium.wait("document.title.startsWith('(1) ')")
+
+
+def test_a_network_of_which_nothing_came_for_long_says_so(chromium, sites):
+    now = NOON // 1000  # when the newest slot was over, in the browser's ms
+    for later, said in ((2 * 300_000, ""), (7_500_000, ", over for 2.1 h")):
+        client = sites(3)
+        visit(chromium, client, before=f"Date.now = () => {now + later};")
+        assert text(chromium, "#lead").endswith(f"5 min long{said}")
 
 
 def test_it_comes_back_by_itself_after_the_server_restarts(chromium, tmp_path):

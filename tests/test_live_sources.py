@@ -2,6 +2,7 @@
 
 import threading
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -145,6 +146,22 @@ def test_credentials_in_an_address_are_refused_and_not_repeated():
     assert "secret" not in str(failed.value)
     assert Address.of("mqtt://host/site/#").topic == "site/#"
     assert Address.of("mqtts://host:9/a/+/b") == Address("host", 9, "a/+/b", True)
+
+
+def test_messages_without_a_time_are_all_kept_though_they_are_committed_together(feed):
+    source, done = Broker(Address.of("mqtt://127.0.0.1:9/site/#"), "session"), []
+    client = SimpleNamespace(ack=lambda number, _: done.append(number))
+    for k in range(3):
+        message = SimpleNamespace(topic="site/m1/t", payload=b"%d" % k, retain=0, qos=1, mid=k)
+        source._came(client, message, feed)
+    source._commit(client, feed)
+    assert (stored(feed), done) == (3, [0, 1, 2])
+
+
+def test_lines_without_a_time_are_all_kept_though_they_are_read_together(feed, tmp_path):
+    (tmp_path / "log").write_text("".join(f'{{"node": "m1", "t": {k}}}\n' for k in range(3)))
+    GrowingFile(tmp_path / "log", follow=False).run(feed)
+    assert stored(feed) == 3
 
 
 @broker

@@ -8,7 +8,9 @@ import numpy as np
 import pytest
 
 import fieldmend as fm
+from fieldmend.faults import Episode, Kind
 from fieldmend.flags import Flag
+from fieldmend.live import watching
 from fieldmend.live.companions import Companions, Drifts
 from fieldmend.live.following import Follower
 from fieldmend.live.intake import Busy
@@ -225,7 +227,26 @@ def test_a_stuck_node_and_an_event_are_episodes(live):
     since = int(np.datetime64(kinds["stuck"]["first_seen"][:-1], "us").astype(np.int64))
     assert (since - record().times[FITTED + 150]) / live.station.slot <= 25
     assert kinds["event"]["nodes"] == 4
-    assert re.search(r"since 2 Mar \d\d:\d\d UTC\. Look at .* wiring", kinds["stuck"]["text"])
+    stuck = kinds["stuck"]
+    said = re.search(
+        r"stuck at \S+ degC since 2 Mar \d\d:\d\d UTC, by now (\S+) degC (above|below) what the "
+        r"other nodes tell\. Look at .* wiring",
+        stuck["text"],
+    )
+    # As the numbers beside it have it, of the newest slots then.
+    assert (said[2] == "above") == (stuck["deviation"] > 0)
+    assert float(said[1]) == pytest.approx(abs(stuck["deviation"]), rel=0.35)
+
+
+def test_a_sentence_keeps_the_battery_and_needs_an_estimate():
+    X = np.arange(20.0)[:, None]
+    said = {"observed": X + 3.0, "estimate": X}
+    told = "stuck at 3, 0.1 above what its 5 nearest companions imply since noon, voltage 2.31"
+    one = Episode(0, "lx", 0, 20, Kind.STUCK, 20, 1.0, 1.0, told)
+    text = watching._off_now(one, said, "lx", 0)
+    assert text.startswith("stuck at 3 since 1 Jan 00:00 UTC, by now 3 lx above what the other ")
+    assert text.endswith("nodes tell, voltage 2.31")
+    assert watching._off_now(one, said | {"estimate": X * np.nan}, "", 0) == ""
 
 
 def test_a_gap_of_days_makes_no_slots(live):

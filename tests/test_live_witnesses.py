@@ -121,12 +121,34 @@ def test_one_node_like_it_speaks_where_it_is_as_odd_the_same_way():
     assert one.left(np.array([12.0, 5.0, 0.0, 0.0]), nothing, first)[0] == 12.0
 
 
+def test_a_calm_other_condition_halves_what_the_unrest_of_nodes_like_it_explains():
+    near = np.array([[1, 2, 3], [0, 2, 3], [0, 1, 3], [0, 1, 2]])
+    one, first = Witness(near, alone=7.0, gate=6.0, other="rh"), np.array([0])
+    score = np.array([12.0, -18.0, 18.0, 0.0])  # they jump both ways
+    assert one.left(score, np.full(4, np.nan), first)[0] == 3.0
+    assert one.left(score, np.zeros(4), first)[0] == 6.0
+    assert one.left(np.abs(score), np.zeros(4), first)[0] == 3.0  # an event
+
+
+def test_two_conditions_seldom_so_odd_speak_for_each_other_though_they_differ():
+    far = Witness(np.zeros((1, 0), np.intp), alone=7.0, gate=6.0, other="rh", seldom=11.0)
+    first, left = np.array([0]), []
+    for its in (7.0, 11.0, 44.0, 61.0, -44.0):
+        left.append(far.left(np.array([15.0]), np.array([its]), first)[0])
+    assert left == [8.0, 0.0, 0.0, 15.0, 15.0]
+    assert far.left(np.array([40.0]), np.array([11.0]), first)[0] == 0.0
+    assert far.left(np.array([40.0]), np.array([10.5]), first)[0] == 29.5
+    usual = replace(far, seldom=np.inf)
+    assert usual.left(np.array([15.0]), np.array([44.0]), first)[0] == 15.0
+
+
 def test_witnesses_are_in_the_file(followed, tmp_path):
     _, found, _ = followed
     Companions(NAMES, {}, found).save(tmp_path / "c.npz")
     again = Companions.load(tmp_path / "c.npz").witnesses
     assert again["t"].other == "rh"
     assert again["rh"].gate == found["rh"].gate
+    assert again["t"].seldom == found["t"].seldom > witnesses.ODD
     np.testing.assert_array_equal(again["t"].near, found["t"].near)
 
 

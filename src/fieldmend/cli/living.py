@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from fieldmend.live.running import Live, Order
 
 INPUT, TIME, MODEL, SERVER = "Input", "Time", "Model", "Server"
+REFUSED = 3  # of the newest that `live status` shows
 
 
 def _file(help: str, panel: str) -> Any:
@@ -327,8 +328,10 @@ def _check(order: Order) -> None:
 def _status(folder: Path, *, as_json: bool) -> None:
     from fieldmend.live.lock import holder
     from fieldmend.live.view import View
+    from fieldmend.text import escaped, shown
 
-    found = {**View(folder).counts(), "pid": holder(folder)}
+    view = View(folder)
+    found = {**view.counts(), "pid": holder(folder)}
     if as_json:
         typer.echo(json.dumps(found, indent=2))
         return
@@ -344,6 +347,12 @@ def _status(folder: Path, *, as_json: bool) -> None:
         f"model     {model['name'] if model else 'none yet'}",
         "episodes  "
         + (", ".join(f"{n} {kind}" for kind, n in found["episodes"].items()) or "none"),
+    ]
+    whys = [f"{number:,} {shown(why)}" for why, number in found["rejected"].items()]
+    lines += [f"refused   {', '.join(whys)}; the newest:"] if whys else []
+    lines += [
+        f"          {one['arrived']} {shown(one['why'])}: {escaped(one['text'], 100)}"
+        for one in view.rejects(REFUSED)
     ]
     for line in lines:
         typer.echo(line)

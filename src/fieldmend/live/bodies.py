@@ -16,7 +16,7 @@ def reads(body: bytes, arrived: int) -> list[Read]:
     body
         One JSON document of any format of `formats.py`, one a line, or InfluxDB's lines.
     arrived
-        When, µs: the time of readings that have none of their own.
+        When, µs: the time of readings that have none of their own, one later in each line.
 
     Returns
     -------
@@ -42,7 +42,8 @@ def reads(body: bytes, arrived: int) -> list[Read]:
         documents = [body] if single else _lines(text)
     except RecursionError:
         raise ValueError("nested too deep") from None
-    out = [one for document in documents for one in read(Message(document, arrived))]
+    messages = [Message(document, arrived + k) for k, document in enumerate(documents)]
+    out = [one for message in messages for one in read(message)]
     if not single and len(documents) == 1 and all(isinstance(one, Refused) for one in out):
         raise ValueError(_why_not(text))
     return out

@@ -14,9 +14,6 @@ class Clock(Protocol):
     def now(self) -> int:
         """Wall clock, µs since 1970, UTC."""
 
-    def wait(self, seconds: float) -> None:
-        """Let time pass."""
-
 
 class WallClock:
     """The system's."""
@@ -25,10 +22,6 @@ class WallClock:
         """Wall clock, µs since 1970, UTC."""
         return time.time_ns() // 1000
 
-    def wait(self, seconds: float) -> None:
-        """Let time pass."""
-        time.sleep(seconds)
-
 
 class SetClock:
     """A clock that somebody sets.
@@ -36,9 +29,9 @@ class SetClock:
     Examples
     --------
     >>> clock = SetClock(0)
-    >>> clock.wait(2.5)
+    >>> clock.time += 2 * SECOND
     >>> clock.now()
-    2500000
+    2000000
     """
 
     def __init__(self, now: int) -> None:
@@ -47,7 +40,3 @@ class SetClock:
     def now(self) -> int:
         """What it was set to."""
         return self.time
-
-    def wait(self, seconds: float) -> None:
-        """Pass at once."""
-        self.time += round(seconds * SECOND)

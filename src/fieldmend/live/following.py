@@ -231,7 +231,7 @@ class Follower:
             witness, doubted = self.witnesses.get(name), self.odd[name]
             if witness is None or not doubted.any():
                 continue
-            other = signed.get(witness.other, np.zeros(len(row)))
+            other = signed.get(witness.other, np.full(len(row), np.nan))
             which, alone = np.flatnonzero(doubted), doubted.copy()
             alone[which] = witness.left(signed[name], other, which) > gates[name][which]
             calm = self._restless.get(name, np.ones(len(row)))

@@ -7,18 +7,22 @@ already (`records.sources.platforms`); what is read there is read here by the sa
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from fieldmend.errors import InputError
 from fieldmend.live.messages import NODE, Read, Reading, Refused, from_json, moment, named, numeric
+from fieldmend.records.sources import senml
 from fieldmend.records.sources.influx import one_line
 from fieldmend.records.sources.nested import at, numbers
 from fieldmend.records.sources.platforms import PLATFORMS
 from fieldmend.text import shown
 
-STATES = "linkquality", "update_available", "last_seen"  # of Zigbee2MQTT: no measurements
+STATES = "linkquality", "update_available", "last_seen", "update."  # of Zigbee2MQTT's own
+BRIDGE = re.compile(r"zigbee2mqtt/bridge(/|$)")  # what it says of itself
+VERSION = re.compile(r"v\d+(\.\d+)?")  # of a service, at a topic's begin: no node
 
 
 @dataclass(frozen=True)
@@ -160,15 +164,15 @@ def _is_senml(_: Message, found: Any) -> bool:
 
 def _senml(message: Message, found: Any) -> Iterator[Read]:
     """RFC 8428: base name, time, value and unit hold until they are said again."""
-    base: dict[str, Any] = {"bn": "", "bt": 0.0, "bv": 0.0}
+    base: dict[str, Any] = {"bn": "", "bt": 0.0, "bv": 0.0, "bu": ""}
     for record in found:
         base |= {key: record[key] for key in base if key in record}
         if "v" not in record:
             if {"vs", "vb", "vd", "s"} & record.keys():
                 yield Refused("no number", str(record)[:200])
             continue
-        name = f"{base['bn']}{record.get('n', '')}"
-        node, _, condition = name.rpartition("/" if "/" in name else ":")
+        unit = str(record.get("u") or base["bu"])
+        node, condition = senml.parted(f"{base['bn']}{record.get('n', '')}", unit)
         node = node or message.names.get("node", "")
         stamp = base["bt"] + record.get("t", 0)
         # Below 2²⁸ a time is relative to now (RFC 8428, 4.5.3).
@@ -219,14 +223,28 @@ def _thingsboard(message: Message, found: Any) -> Iterator[Read]:
         for record in records:
             stamp = record.get("ts")
             time = message.arrived if stamp is None else moment(stamp)
-            yield from named(str(node), time, numbers(record.get("values", {})))
+            yield from named(str(node), time, _measured(record.get("values", {})))
+
+
+def _measured(values: Any) -> dict[str, Any]:
+    """Numbers, also those written as text; words are states."""
+    texts = {k: v for k, v in values.items() if isinstance(v, str) and numeric(v) is not None}
+    return {**numbers(values), **texts}
+
+
+def _state(found: Any) -> Any:
+    """An entity's state: alone, or as an event stream tells that it changed."""
+    new = at(found, "event_data", "new_state")
+    return found if new is None else new
 
 
 def _is_home_assistant(_: Message, found: Any) -> bool:
-    return isinstance(found, Mapping) and "state" in found and "entity_id" in found
+    state = _state(found)
+    return isinstance(state, Mapping) and "state" in state and "entity_id" in state
 
 
 def _home_assistant(message: Message, found: Any) -> Iterator[Read]:
+    found = _state(found)
     attributes = found.get("attributes") or {}
     condition = attributes.get("device_class") or "state"
     stamp = found.get("last_updated") or found.get("last_changed")
@@ -244,20 +262,23 @@ def _sensor_things(message: Message, found: Any) -> Iterator[Read]:
     node = at(stream, "Thing", "name") or stream.get("name") or stream.get("@iot.id")
     if node is None:
         parts = [p for p in message.topic.split("/") if "Datastreams" in p]
-        node = parts[0] if parts else message.names.get("node", "")
+        node = parts[0] if parts else VERSION.sub("", message.names.get("node", ""))
     condition = at(stream, "ObservedProperty", "name") or "result"
     time = moment(str(found["phenomenonTime"]).split("/")[0])
     yield from named(str(node), time, {condition: found["result"]})
 
 
 def _is_zigbee(message: Message, found: Any) -> bool:
-    return isinstance(found, Mapping) and message.topic.startswith("zigbee2mqtt/")
+    device = isinstance(found, Mapping) and message.topic.startswith("zigbee2mqtt/")
+    return device or bool(BRIDGE.match(message.topic))
 
 
 def _zigbee(message: Message, found: Any) -> Iterator[Read]:
-    """Node by the topic's last part; time by last_seen, where it is switched on."""
+    """Node by the rest of the topic; time by last_seen, where it is switched on."""
+    if BRIDGE.match(message.topic):
+        return
     stamp = found.get("last_seen")
-    values = {k: v for k, v in numbers(found).items() if k not in STATES}
+    values = {k: v for k, v in numbers(found).items() if not k.startswith(STATES)}
     time = message.arrived if stamp is None else moment(stamp)
     if values:
         yield from named(message.topic.split("/", 1)[1], time, values)
@@ -281,9 +302,10 @@ def _is_json(_: Message, found: Any) -> bool:
 def _json(message: Message, found: Any) -> Iterator[Read]:
     """Our own; a message without a node is of the topic's."""
     node = message.names.get("node")
-    if isinstance(found, Mapping) and node and not {str(k).lower() for k in found} & set(NODE):
-        found = {**found, "node": node}
-    yield from from_json(found, message.arrived)
+    for one in found if isinstance(found, list) else [found]:
+        if isinstance(one, Mapping) and node and not {str(k).lower() for k in one} & set(NODE):
+            one = {**one, "node": node}
+        yield from from_json(one, message.arrived)
 
 
 FORMATS = (

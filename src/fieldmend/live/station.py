@@ -36,7 +36,7 @@ log = logging.getLogger(__name__)
 AT_ONCE = 48  # slots closed in one tick while catching up
 CADENCE = 24  # closings after which nodes' cadence is measured again; slots that it is measured on
 SHARE = 0.25  # of the time between settlings that they may take
-ROOM = 1 << 18  # bytes that have to fit before a full disk is said to have room again
+ROOM = 1 << 20  # bytes that have to fit before a full disk is said to have room: a POST, twice
 
 
 class Station:
@@ -261,7 +261,8 @@ class Station:
                 made = closing.write(connection, one, said, ids)
             found = self.drifts.sightings()
             if 2 * self.recent.rows >= self.settings.smoothed:  # less tells no fault from a habit
-                found += [one for one in lasting(settled, ids) if self.drifts.may_be(one)]
+                seen = lasting(settled, ids, self._followed())
+                found += [one for one in seen if self.drifts.may_be(one)]
             self.episodes.see(connection, ("lasting",), found, newest, made)
             put(connection, settled=stop)
             add(connection, {"settled": max(0, (stop - first) // self.slot)})

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 import numpy as np
 
@@ -13,11 +14,13 @@ from fieldmend.live.episodes import KINDS, NETWORK, Sighting, some_names
 from fieldmend.live.following import Follower, Said
 from fieldmend.live.settling import Settled
 from fieldmend.live.silences import Silences
-from fieldmend.text import MONTHS, count, moment, slot_length
+from fieldmend.text import MONTHS, count, figure, moment, slot_length
 
 EVENT = 3  # nodes that are unlike what is expected, in two slots in a row
 CLOCK = re.compile(rf"\b\d{{1,2}} (?:{'|'.join(MONTHS)}) \d\d:\d\d(?::\d\d)?")
 PRESENT = 2  # readings at most since a lasting fault was last seen: it is still there
+NOW = 5  # of a fault, the part of its readings that tell by how much it is off now: a fifth
+BATTERY = re.compile(r", [^,]+ \d+\.\d\d$")  # at the end of an explanation
 
 
 def silent(silences: Silences, slot: int, time: int) -> list[Sighting]:
@@ -60,16 +63,43 @@ def zoned(text: str) -> str:
     return CLOCK.sub(r"\g<0> UTC", text)
 
 
-def lasting(settled: Settled, conditions: dict[str, int]) -> list[Sighting]:
-    """Lasting faults of the window that reach the present."""
+def lasting(
+    settled: Settled, conditions: dict[str, int], followed: tuple[str, ...] = ()
+) -> list[Sighting]:
+    """Lasting faults of the window that reach the present; `followed`: what a model follows."""
     out = []
     for name, episodes in settled.episodes.items():
         said = settled.said[name]
         seen = ~np.isnan(said["observed"])
         for one in episodes:
             if one.kind in KINDS and _reaches_the_present(one, seen[:, one.node]):
-                out.append(_sighting(one, said, settled.grid.times, conditions[name]))
+                sighting = _sighting(one, said, settled.grid.times, conditions[name])
+                if name in followed:
+                    text = _off_now(one, said, settled.grid.units.get(name, ""), sighting.since)
+                    sighting = replace(sighting, text=text or sighting.text)
+                out.append(sighting)
     return out
+
+
+def _off_now(one: Episode, said: dict[str, Array], unit: str, since: int) -> str:
+    """Its sentence, with how far off it is by now instead of how far off companions are.
+
+    Companions speak by their own levels: where their days are not as large, what they imply in a
+    window of one day is off by more than a drift. The model knows how the nodes go together.
+    """
+    rows = slice(one.start, one.stop)
+    off = (said["observed"] - said["estimate"])[rows, one.node]
+    off = off[np.isfinite(off)]
+    if not off.size:
+        return ""
+    amount = float(np.median(off[-max(off.size // NOW, 1) :]))
+    size = f"{figure(abs(amount))} {unit}".rstrip()
+    where = f"{size} {'above' if amount > 0 else 'below'}"
+    battery = BATTERY.search(one.explanation)
+    return (
+        f"{one.explanation.split(', ')[0]} since {_said(since)}, by now {where} what the other "
+        f"nodes tell{battery[0] if battery else ''}"
+    )
 
 
 def _reaches_the_present(one: Episode, seen: Array) -> bool:

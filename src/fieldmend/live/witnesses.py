@@ -26,9 +26,9 @@ NEAR = 10  # nodes most like it
 SPEAK = 2  # of them: with the node itself they are three, which is an event
 ODD = 4.5  # scores from which on they speak
 LIKE = 0.5  # of its score: the other condition, or a node like it, so odd the same way, is enough
+RARELY = 0.25  # of it, where the other condition is as odd as one of its readings in ten thousand
 RECENT = 6.0  # slots after which half of a node's unrest is forgotten
 MOST = 4.0  # score that counts for unrest: one false reading must not blind for long
-FAR = 2.0  # times the score: another condition that is off by more has a fault of its own
 SURE = 1.28  # standard errors: nine times in ten a gate is no less than it should be
 FEWEST = 2000  # readings of the past
 
@@ -43,6 +43,7 @@ class Witness:
     other: str = ""  # a condition of the same node; "": none
     side: float = 1.0  # ±1: whether it goes up, or down, with this one
     usual: float = np.nan  # the score that an interval's share of readings stays below
+    seldom: float = np.inf  # the score that one in ten thousand of the other's readings passes
 
     def gates(self, other: Array, unrest: Array) -> Array:
         """One for each node: by whether its other condition is heard, else by how calm it is."""
@@ -51,23 +52,45 @@ class Witness:
 
     def left(self, score: Array, other: Array, nodes: Array) -> Array:
         """What nobody explains of some nodes' signed scores in a slot, without a sign."""
-        own = _own(score[nodes], self.side * other[nodes])
-        return own / _beside(score[nodes], score[self.near[nodes]])
+        own, its = score[nodes], self.side * other[nodes]
+        return _left(own, its, score[self.near[nodes]], self.seldom)
 
 
-def _left(score: Array, other: Array, near: Array) -> Array:
-    """The same of all slots × nodes; `other` up where this condition is up."""
-    out: Array = _own(score, other) / _beside(score, score[:, near])
+def _left(score: Array, other: Array, near: Array, seldom: float) -> Array:
+    """The same of any readings: `other` up where this condition is up, `near` along the last axis.
+
+    Where its own other condition is heard, and calm, nodes like it that jump both ways are half a
+    reason: else, where all of them do, nothing would be false.
+    """
+    beside = _beside(score, near)
+    half = np.isfinite(other) & ~_together(score, near)
+    out: Array = _own(score, other, seldom) / np.where(half, beside**0.5, beside)
     return out
 
 
-def _own(score: Array, other: Array) -> Array:
-    """What the other condition leaves of a score: nothing, where it is odd the same way."""
+def _together(score: Array, near: Array) -> Mask:
+    """Whether nodes like it went the way it went, and hardly any the other."""
+    if near.shape[-1] < SPEAK:
+        return np.zeros(1, np.bool_)
+    along = np.nan_to_num(near) * np.sign(np.nan_to_num(score))[..., None]
+    ends = np.partition(along, (SPEAK - 1, near.shape[-1] - SPEAK), axis=-1)
+    same, opposite = ends[..., -SPEAK], -ends[..., SPEAK - 1]
+    out: Mask = (same >= LIKE * np.abs(score)) & (opposite < LIKE * same)
+    return out
+
+
+def _own(score: Array, other: Array, seldom: float) -> Array:
+    """What the other condition leaves of a score: nothing, where it is odd the same way.
+
+    Nobody far odder than the reading itself is heard: that is a fault of its own. But two that are
+    seldom so odd, and are at once, are hardly two faults: they may differ by more.
+    """
     score, other = np.nan_to_num(score), np.nan_to_num(other)
-    size, rest = np.abs(score), score - other
+    size, rest, same = np.abs(score), score - other, other * np.sign(score)
     left = np.where(np.sign(rest) == np.sign(score), np.minimum(size, np.abs(rest)), 0.0)
-    left = np.where(other * np.sign(score) >= np.maximum(ODD, LIKE * size), 0.0, left)
-    return np.where(np.abs(other) > FAR * size, size, left)
+    share = np.where(same >= seldom, RARELY, LIKE)
+    left = np.where((same >= ODD) & (same >= share * size), 0.0, left)
+    return np.where(share * np.abs(other) > size, size, left)
 
 
 def _beside(score: Array, near: Array) -> Array:
@@ -111,8 +134,10 @@ def fit(model: FieldModel, grid: Grid) -> dict[str, Witness]:
     out = {}
     for name, mine in found.items():
         near, good = nearest(model[name]), mine.good
-        nothing, restless = np.zeros(mine.score.shape), _unrest(mine.score)
-        alone = rare((_left(mine.score, nothing, near) / restless)[good], sure=SURE)
+        nothing, restless = np.full(mine.score.shape, np.nan), _unrest(mine.score)
+        beside = mine.score[:, near]
+        left = _left(mine.score, nothing, beside, np.inf)
+        alone = rare((left / restless)[good], sure=SURE)
         usual = float(np.quantile(np.abs(mine.score[good]), model[name].level))
         best = Witness(near, alone, alone, usual=usual)
         for other, its in found.items():
@@ -120,10 +145,11 @@ def fit(model: FieldModel, grid: Grid) -> dict[str, Witness]:
                 continue
             side = _side(mine.score, its.score, good)
             heard = good & np.isfinite(its.score)
-            rest = _left(mine.score, side * its.score, near)[heard]
+            seldom = rare(np.abs(its.score[its.good & np.isfinite(its.score)]), sure=SURE)
+            rest = _left(mine.score, side * its.score, beside, seldom)[heard]
             gate = max(GATE, rare(rest, sure=SURE)) if heard.sum() >= FEWEST else alone
             if gate < best.gate:
-                best = Witness(near, alone, gate, other, side, usual)
+                best = Witness(near, alone, gate, other, side, usual, seldom)
         out[name] = best
     return out
 
@@ -167,7 +193,7 @@ def as_arrays(witnesses: Mapping[str, Witness]) -> dict[str, Array]:
     out: dict[str, Array] = {}
     for k, (name, one) in enumerate(witnesses.items()):
         out[f"witness{k}"] = np.array([name, one.other])
-        out[f"gates{k}"] = np.array([one.alone, one.gate, one.side, one.usual])
+        out[f"gates{k}"] = np.array([one.alone, one.gate, one.side, one.usual, one.seldom])
         out[f"near{k}"] = one.near
     return out
 
@@ -179,6 +205,6 @@ def from_arrays(found: Mapping[str, Array]) -> dict[str, Witness]:
         if key.startswith("witness"):
             k = key.removeprefix("witness")
             name, other = found[key].tolist()
-            alone, gate, side, usual = found[f"gates{k}"].tolist()
-            out[name] = Witness(found[f"near{k}"], alone, gate, other, side, usual)
+            alone, gate, *rest = found[f"gates{k}"].tolist()  # those of earlier versions are fewer
+            out[name] = Witness(found[f"near{k}"], alone, gate, other, *rest)
     return out

@@ -124,10 +124,10 @@ class GrowingFile:
         self.place = self.file.tell()
         if not whole:
             return False
-        arrived = feed.clock.now()
         for k in range(0, len(whole), AT_ONCE):
             some = [line.decode("utf-8", "replace") for line in whole[k : k + AT_ONCE]]
-            feed.take((one for line in some for one in self.lines.read(line, arrived)), arrived)
+            arrived = feed.intake.arrival(len(some))
+            feed.take(self.lines.read_all(some, arrived), arrived)
         self.mark = (self.mark + data[: len(data) - len(self.rest)])[-MARK:]
         place, journal = self.place - len(self.rest), feed.intake.journal
         with journal.writing() as connection:

@@ -128,7 +128,7 @@ class Broker:
     ) -> None:
         self.address, self.name, self.format = address, name, format
         self.pattern, self.own = pattern, own
-        self._held: list[Any] = []
+        self._held: list[tuple[Any, int]] = []  # messages, and when they arrived
         self._dropped: int | None = None
         self._news = {"broker_dropped": 0, "broker_sessions_lost": 0}
         self._sessions = 0
@@ -137,7 +137,8 @@ class Broker:
     def run(self, feed: Feed) -> None:
         """Read until the feed has ended; connect again as often as need be."""
         client = self.address.client(self.name, manual_ack=True)
-        client.on_connect, client.on_message = self._connected, self._came
+        client.on_connect = self._connected
+        client.on_message = lambda _, __, message: self._came(client, message, feed)
         pause = RETRY[0]
         while not feed.ended.is_set():
             try:
@@ -184,18 +185,17 @@ class Broker:
                 self._commit(client, feed)
 
     def _commit(self, client: Any, feed: Feed) -> None:
-        arrived = feed.clock.now()
         reads = [
             one
-            for message in self._held
+            for message, arrived in self._held
             for one in reads_of(message, arrived, self.pattern, self.format)
         ]
-        feed.take(reads, arrived)
+        feed.take(reads, feed.clock.now())
         if any(self._news.values()):
             with feed.intake.journal.writing() as connection:
                 add(connection, self._news)
             self._news = dict.fromkeys(self._news, 0)
-        for message in self._held:
+        for message, _ in self._held:
             if message.qos:
                 client.ack(message.mid, message.qos)
         self._held = []
@@ -210,13 +210,13 @@ class Broker:
         self._sessions += 1
         client.subscribe([(self.address.topic, 1), (DROPPED, 0)])
 
-    def _came(self, client: Any, _: Any, message: Any) -> None:
+    def _came(self, client: Any, message: Any, feed: Feed) -> None:
         if message.topic == DROPPED:
             self._count_dropped(message.payload)
         elif self.own is not None and message.topic.startswith(self.own):
             client.ack(message.mid, message.qos)
         else:
-            self._held.append(message)
+            self._held.append((message, feed.intake.arrival()))
 
     def _count_dropped(self, payload: bytes) -> None:
         """What the broker says that it has dropped, since we first heard."""

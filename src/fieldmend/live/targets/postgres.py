@@ -19,8 +19,9 @@ CREATE TABLE IF NOT EXISTS fieldmend_clean (
 CREATE TABLE IF NOT EXISTS fieldmend_alert (
   id bigint NOT NULL, state text NOT NULL, network text NOT NULL, node text NOT NULL,
   condition text NOT NULL, kind text NOT NULL, since timestamptz NOT NULL, text text NOT NULL,
-  said jsonb NOT NULL, PRIMARY KEY (network, id, state));
+  said jsonb NOT NULL, PRIMARY KEY (network, id, state, since));
 """
+# Ids begin at 1 in each state: `since` keeps the alerts of one begun anew apart from the old ones.
 COLUMNS = "slot network node condition rev observed estimate lower upper flag model".split()
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from fieldmend.errors import InputError
-from fieldmend.records.sources import frames_in_json, monitoring
+from fieldmend.records.sources import frames_in_json, monitoring, senml
 from fieldmend.records.sources.cutting import STAMP
 from fieldmend.records.sources.nested import (
     DEEP,
@@ -287,17 +287,17 @@ def _senml(found: Any) -> Iterator[Row]:
         base |= {key: one[key] for key in ("bn", "bt", "bu", "bv") if key in one}
         if "n" not in one and "v" not in one:
             continue
-        name = str(base.get("bn", "")) + str(one.get("n", ""))
-        node, _, kind = name.rpartition("/") if "/" in name else name.rpartition(":")
+        unit = str(one.get("u") or base.get("bu") or "")
+        node, kind = senml.parted(str(base.get("bn", "")) + str(one.get("n", "")), unit)
         numeric = [x for x in (base.get("bt", 0), one.get("t", 0)) if isinstance(x, int | float)]
         value, ground = one.get("v"), base.get("bv", 0)
         both = isinstance(value, int | float) and isinstance(ground, int | float)
         yield {
             "node": node or "node",
             "time": sum(numeric),
-            "variable": kind or "value",
+            "variable": kind,
             "value": value + ground if both else value,
-            "unit": one.get("u") or base.get("bu") or "",
+            "unit": unit,
         }
 
 

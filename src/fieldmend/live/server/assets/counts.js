@@ -10,7 +10,7 @@ const CARDS = [
   ["refused", (c) => count(c.readings.rejected), (c) => reasons(c.rejected)],
   ["never came", (c) => count(c.sequence_gaps + c.broker_dropped), () => "by holes in sequence numbers and the broker’s own word"],
   ["waiting to be sent", (c) => count(c.outbox), () => "closings and alerts"],
-  ["model", (c) => (c.model ? duration(c.model.age_seconds) : "none yet"), (c) => model(c)],
+  ["model", (c) => (c.model ? `${duration(c.model.age_seconds)} old` : "none yet"), (c) => model(c)],
   ["journal", (c) => size(c.journal_bytes), (c) => `${count(c.slots.closed)} slots closed, ${count(c.slots.settled)} settled`],
 ];
 
@@ -20,7 +20,7 @@ const reasons = (rejected) =>
 function model(counts) {
   if (!counts.model) return "learns from the first slots; readings are not judged until then";
   const error = counts.model.error;
-  return `old${error === null ? "" : `; on a replay its error is ${figure(error, 2)} of the last value’s`}`;
+  return error === null ? "not tried on a replay yet" : `on a replay its error is ${figure(error, 2)} of the last value’s`;
 }
 
 export function showCounts(counts) {

@@ -19,11 +19,22 @@ export function showEpisodes(now, choose) {
   button.onclick = () => { all = !all; showEpisodes(now, choose); };
 }
 
+// What is said, without the names that stand above it; a number keeps its unit on its line.
+function sentence(one, unit) {
+  const names = [one.node, one.condition].filter(Boolean).join(", ");
+  const rest = names && one.text.startsWith(`${names}: `) ? one.text.slice(names.length + 2) : one.text;
+  const joined = rest.replace(/(\d) (?=(?:s|min|h|d)\b)/g, "$1\u00a0");
+  const text = unit ? joined.replaceAll(` ${unit}`, `\u00a0${unit}`) : joined;
+  return text.charAt(0).toUpperCase() + text.slice(1);
+}
+
 // Where the node is named already, `choose` is left out.
 export function card(one, now, choose) {
   const unit = now.conditions[one.condition];
   const since = Date.parse(one.since);
-  const numbers = one.value === null ? [] : [`when seen ${measure(one.value, unit)}${one.expected === null ? "" : `, expected ${measure(one.expected, unit)}`}`];
+  const expected = one.expected === null ? "" : `, expected ${measure(one.expected, unit)}`;
+  // Of one slot, unlike the sentence, which is of all since it began.
+  const numbers = one.value === null ? [] : [`${measure(one.value, unit)}${expected} when it was found`];
   const when = one.until === null ? `since ${moment(since)} (${duration((Date.now() - since) / 1000)})` : `${moment(since)} to ${moment(Date.parse(one.until))}`;
   const who = !choose ? null : one.node
     ? element("button", { type: "button", class: "link", onclick: () => choose(one.node, true) }, "Node ", element("bdi", {}, shown(one.node)))
@@ -32,6 +43,6 @@ export function card(one, now, choose) {
     element("p", { class: "who" }, who,
       one.condition ? element("span", { class: "tag" }, element("bdi", {}, shown(one.condition))) : null,
       element("span", { class: "tag kind" }, shown(one.kind))),
-    element("p", {}, element("bdi", {}, shown(one.text, 400))),
+    element("p", {}, element("bdi", {}, shown(sentence(one, unit), 400))),
     element("p", { class: "when" }, [when, ...numbers].join(" · ")));
 }

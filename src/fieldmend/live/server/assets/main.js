@@ -11,6 +11,7 @@ import { count, counted, duration, moment, shown, titled, zone } from "./words.j
 const page = document.documentElement;
 const dark = matchMedia("(prefers-color-scheme: dark)");
 const FEED = { live: "live", lost: "connection lost; trying again", waiting: "connecting" };
+const STALE = 3; // slots
 const FAULTS = ["dead", "stuck", "drift", "offset", "silent"];
 const BY_NAME = new Intl.Collator("en", { numeric: true }); // m2 before m10
 const state = { now: null, condition: null, selected: null };
@@ -64,12 +65,18 @@ function headline(now) {
     : now.slot === null ? `${counted(now.nodes.length, "node")} heard; the first slot is not closed yet`
     : `${count(heardNow)} of ${counted(now.nodes.length, "node")} heard; ${visits ? `${count(visits)} need${visits === 1 ? "s" : ""} a visit` : "none needs a visit"}`;
   const lead = [];
-  if (now.slot !== null) lead.push(`Slot of ${moment(Date.parse(now.slot))}, ${duration(now.slot_seconds)} long`);
+  if (now.slot !== null) lead.push(`Slot of ${moment(Date.parse(now.slot))}, ${duration(now.slot_seconds)} long${old(now)}`);
   if (now.nodes.length && now.status === "ok" && now.why) lead.push(shown(now.why, 300));
   byId("lead").textContent = lead.join(" · ");
   const trouble = byId("trouble");
   trouble.hidden = now.status !== "degraded";
   trouble.textContent = `Degraded: ${shown(now.why, 300)}. Nothing is acknowledged until this is mended.`;
+}
+
+// What is long ago is no news: nothing has been closed since.
+function old(now) {
+  const seconds = (Date.now() - Date.parse(now.slot)) / 1000 - now.slot_seconds;
+  return seconds > STALE * now.slot_seconds ? `, over for ${duration(seconds)}` : "";
 }
 
 function conditions(now) {

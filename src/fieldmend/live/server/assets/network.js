@@ -1,10 +1,12 @@
 // The network now: a map where places are known, else a list. State by colour and by shape.
 import { byId, drawn, element, pressed } from "./dom.js";
+import { labels } from "./labels.js";
 import { STATES, mark, shape } from "./states.js";
 import { count, measure, shown } from "./words.js";
 
 const FAULTS = new Set(["dead", "stuck", "drift", "offset"]);
-const NAMED = 80; // nodes whose names are on the map
+const NAMED = 80; // nodes whose names are on the map, as far as there is room
+const RADIUS = 8; // of a mark that is as large as usual
 const EDGE = 34; // pixels around the map
 
 export function stateOf(node, condition) {
@@ -132,19 +134,28 @@ export class Network {
     const side = (width - wide * unit) / 2;
     const plain = Math.min(1.15, Math.max(0.45, 9 / Math.sqrt(places.length)));
     const kept = new Map(this.drawnNodes.map((node, index) => [node, index]));
-    // Those that need somebody lie on top, and are seen among a thousand.
+    // Those that need somebody lie on top, are seen among a thousand, and are named first.
     const calm = (node) => ["ok", "missing", "unjudged"].includes(stateOf(node, this.condition));
-    const spots = [...places].sort((a, b) => calm(b) - calm(a)).map((node) => {
+    const spots = [...places].sort((a, b) => calm(a) - calm(b)).map((node) => {
       const size = calm(node) ? plain : Math.max(plain, 0.95);
-      const at = `translate(${(side + (node.x - left) * unit).toFixed(1)} ${(height - EDGE - (node.y - low) * unit - (height - 2 * EDGE - tall * unit) / 2).toFixed(1)})`;
-      if (!kept.has(node)) return drawn("g", { transform: at, class: "dim" }, sized(node, this.condition, size));
-      const { title, ...rest } = this.marks(node, kept.get(node));
-      return drawn("g", { class: "spot", role: "button", transform: at, ...rest, onclick: () => this.choose(node.node, true) },
-        drawn("title", {}, title), drawn("circle", { class: "ring", r: 12.5 * Math.max(size, 0.75) }),
-        drawn("circle", { r: 12, fill: "transparent" }), sized(node, this.condition, size),
-        places.length <= NAMED ? drawn("text", { y: 25, "text-anchor": "middle", "aria-hidden": "true" }, shown(node.node, 10)) : null);
+      return {
+        node, size, radius: RADIUS * size, text: shown(node.node, 10),
+        x: side + (node.x - left) * unit, y: height - EDGE - (node.y - low) * unit - (height - 2 * EDGE - tall * unit) / 2,
+      };
     });
-    return drawn("svg", { viewBox: `0 0 ${width} ${height.toFixed(0)}`, role: "group", "aria-label": "Map of the network" }, ...spots);
+    const names = places.length <= NAMED ? labels(spots, width) : [];
+    const marks = spots.map((spot, k) => this.spot(spot, names[k], kept.get(spot.node))).reverse();
+    return drawn("svg", { viewBox: `0 0 ${width} ${height.toFixed(0)}`, role: "group", "aria-label": "Map of the network" }, ...marks);
+  }
+
+  spot({ node, size, x, y, text }, name, index) {
+    const transform = `translate(${x.toFixed(1)} ${y.toFixed(1)})`;
+    if (index === undefined) return drawn("g", { transform, class: "dim" }, sized(node, this.condition, size));
+    const { title, ...rest } = this.marks(node, index);
+    return drawn("g", { class: "spot", role: "button", transform, ...rest, onclick: () => this.choose(node.node, true) },
+      drawn("title", {}, title), drawn("circle", { class: "ring", r: 12.5 * Math.max(size, 0.75) }),
+      drawn("circle", { r: 12, fill: "transparent" }), sized(node, this.condition, size),
+      name ? drawn("text", { x: name.dx.toFixed(1), y: name.dy.toFixed(1), "text-anchor": name.anchor, "aria-hidden": "true" }, text) : null);
   }
 
   key(event) {
