@@ -18,6 +18,7 @@ from fieldmend.recovery.solving import Solved
 
 _BEYOND = 0.25  # of a node's range, on either side of it
 _STEADY = 0.5  # of a departure, from one reading to the next
+_FEWEST = 3  # nodes beyond their own range that may be most of a network
 _RANGE = 0.005, 0.995  # quantiles of a node's readings that are its range
 
 
@@ -87,18 +88,23 @@ def usual_again(readings: Array, unseen: Array, passed: Array) -> Array:
     """Those of the readings that `passed` which lie about where the node's others lie.
 
     The others are those that the estimate has seen. Several nodes that fail at once excuse each
-    other: what is far from all that a node ever read leads no estimate, whoever excuses it.
+    other: what is far from all that a node ever read leads no estimate, whoever excuses it; unless
+    most of the network is as far from its own, to the same side.
     """
-    out = passed.copy()
-    for node in np.flatnonzero(passed.any(axis=0)):
+    if not passed.any():
+        return passed.copy()
+    low, high = np.full((2, readings.shape[1]), np.nan)
+    for node in range(readings.shape[1]):
         own = readings[~unseen[:, node], node]
         own = own[~np.isnan(own)]
-        if not own.size:
-            out[:, node] = False
-            continue
-        low, high = usual_range(own)
-        with np.errstate(invalid="ignore"):
-            out[:, node] &= (low <= readings[:, node]) & (readings[:, node] <= high)
+        if own.size:
+            low[node], high[node] = usual_range(own)
+    with np.errstate(invalid="ignore"):
+        usual, beyond = (low <= readings) & (readings <= high), (readings < low, readings > high)
+    most = np.maximum(np.count_nonzero(~np.isnan(readings), axis=1) / 2, _FEWEST - 1)
+    for side in beyond:
+        usual |= side & (np.count_nonzero(side, axis=1) > most)[:, None]
+    out: Array = passed & usual
     return out
 
 

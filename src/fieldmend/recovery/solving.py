@@ -52,6 +52,7 @@ class Solved:
     notes: tuple[str, ...] = ()
     fitted: FittedField | None = None  # the model that was fitted on the way
     again: Solver | None = None  # applies it to the same slots with more of their readings
+    judged: Solver | None = None  # the same for readings that nobody doubts any more
 
 
 Others = Sequence[Array]
@@ -115,10 +116,12 @@ class Afresh:
         if out.model is not None:
             model = next(iter(out.model.conditions.values()))
             asked = _asked(X, others, model, self.options)
+            again = Again(model, heard, asked, found, self)
             found = replace(
                 found,
                 fitted=with_silent(model, heard),
-                again=Again(model, heard, asked, found, self),
+                again=again,
+                judged=replace(again, doubting=False),
             )
         return _at_every_node(found, out, heard, around.level)
 
@@ -139,6 +142,7 @@ class Again:
     asked: tuple[int, ...]  # of the others, where it asks them
     found: Solved  # what fitting said, without arrays
     base: Afresh
+    doubting: bool = True  # may readings look false?
 
     def __call__(self, evidence: Array, around: Around) -> Solved:
         """The field at every node and slot; fitted anew where other nodes are heard now."""
@@ -149,10 +153,14 @@ class Again:
         seen = ~np.isnan(X)
         others = tuple(around.others[k][:, heard] for k in self.asked)
         companions = Companions(others) if others else None
-        out = self.fitted.apply(X, seen, own=True, companions=companions)
+        out = self.fitted.apply(X, seen, own=True, companions=companions, doubting=self.doubting)
         # Should these very readings come again, they are the model's own.
         on = FittedOn(len(X), int(seen.sum()), digest(X, seen))
-        found = replace(self.found, fitted=with_silent(replace(self.fitted, fitted_on=on), heard))
+        found = replace(
+            self.found,
+            fitted=with_silent(replace(self.fitted, fitted_on=on), heard),
+            judged=replace(self, doubting=False) if self.doubting else None,
+        )
         return _at_every_node(found, out, heard, around.level)
 
     def hidden(self, left: Array, window: Window, columns: Array) -> Bounded:
@@ -202,6 +210,7 @@ class ByModel:
     options: Options
     first: int = 0
     own: bool | None = None  # are these windows of the record that it was fitted to?
+    doubting: bool = True  # may readings look false?
 
     def __call__(self, evidence: Array, around: Around) -> Solved:
         """The field at every node and slot of a window.
@@ -220,8 +229,11 @@ class ByModel:
             np.nan,
             "model applied",
             self.fitted.choice,
-            self._tried(evidence, np.where(suspect, np.nan, evidence), around.window),
+            self._tried(evidence, np.where(suspect, np.nan, evidence), around.window)
+            if self.doubting
+            else None,
             fitted=self.fitted,
+            judged=replace(self, doubting=False) if self.doubting else None,
         )
 
     def _tried(self, evidence: Array, passed: Array, window: Window) -> Hidden | None:
@@ -253,7 +265,7 @@ class ByModel:
         ]
         seen = ~np.isnan(X[:, own])
         first = self.first + window.start
-        out = self.fitted.apply(X[:, own], seen, first=first, own=self.own)
+        out = self.fitted.apply(X[:, own], seen, first=first, own=self.own, doubting=self.doubting)
         return out.beside(alone)
 
 
