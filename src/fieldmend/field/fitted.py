@@ -141,7 +141,6 @@ class FittedField:
         own: bool | None = None,
         tell: Tell = silent,
         companions: Companions | None = None,
-        doubting: bool = True,
     ) -> Applied:
         """The field at every entry of consecutive slots.
 
@@ -163,33 +162,27 @@ class FittedField:
             Called after each window.
         companions
             Other conditions, where fitting asked them.
-        doubting
-            Whether readings may look false; without, whoever asks has judged them.
         """
         if own is None:
             own = digest(X, observed) == self.fitted_on.sha256
         honest = self.honest if own else self.later
         record = Record.of(X, observed, self.view, first, companions)
         out = _Output(record)
-        for window, now, clean, found in self._followed(record, known, doubting=doubting):
+        for window, now, clean, found in self._followed(record, known):
             out.add(window, now, clean, *self.estimated(now, clean, honest, found))
             tell(self.rank)
         return out.finished(self)
 
     def _followed(
-        self, record: Record, known: list[Known] | None, *, doubting: bool
+        self, record: Record, known: list[Known] | None
     ) -> Iterator[tuple[Window, Field, Data, Known | None]]:
         """Each window with its factors, without its false readings, and what is known of it."""
         for k, window in enumerate(windows(*record.X.shape)):
             data, own = record.data(window.slots), None if known is None else known[k]
-            yield window, *self.window(data, own, doubting=doubting), own
+            yield window, *self.window(data, own), own
 
-    def window(
-        self, data: Data, known: Known | None = None, *, doubting: bool = True
-    ) -> tuple[Field, Data]:
+    def window(self, data: Data, known: Known | None = None) -> tuple[Field, Data]:
         """The factors of one stretch of slots, and its readings without the false ones."""
-        if not doubting:
-            return follow(self.field, data, tol=3e-3, most=20), data
         if known is None:
             false, now = self.screen(data, self.field)
         else:

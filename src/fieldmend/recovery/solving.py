@@ -52,7 +52,7 @@ class Solved:
     notes: tuple[str, ...] = ()
     fitted: FittedField | None = None  # the model that was fitted on the way
     again: Solver | None = None  # applies it to the same slots with more of their readings
-    judged: Solver | None = None  # the same for readings that nobody doubts any more
+    judged: Solver | None = None  # the field of the same slots from readings that nobody doubts
 
 
 Others = Sequence[Array]
@@ -89,9 +89,10 @@ Bounded = tuple[Array, Array | None, Array | None]
 
 @dataclass(frozen=True)
 class Afresh:
-    """Each window is decomposed by itself."""
+    """Each window is decomposed by itself. Unless `doubting`, all that is handed over is true."""
 
     options: Options
+    doubting: bool = True
 
     def __call__(self, evidence: Array, around: Around) -> Solved:
         """The field at every node and slot of a window."""
@@ -102,7 +103,7 @@ class Afresh:
             warnings.simplefilter("always", ConvergenceWarning)
             X = evidence if heard.all() else evidence[:, heard]
             others = [other[:, heard] for other in around.others]
-            out = _decompose(X, self.options, GAP, others)
+            out = _decompose(X, self.options, GAP, others, doubting=self.doubting)
         found = Solved(
             np.empty((0, 0)),
             method=out.method,
@@ -121,7 +122,7 @@ class Afresh:
                 found,
                 fitted=with_silent(model, heard),
                 again=again,
-                judged=replace(again, doubting=False),
+                judged=replace(self, doubting=False) if self.doubting else None,
             )
         return _at_every_node(found, out, heard, around.level)
 
@@ -142,7 +143,6 @@ class Again:
     asked: tuple[int, ...]  # of the others, where it asks them
     found: Solved  # what fitting said, without arrays
     base: Afresh
-    doubting: bool = True  # may readings look false?
 
     def __call__(self, evidence: Array, around: Around) -> Solved:
         """The field at every node and slot; fitted anew where other nodes are heard now."""
@@ -153,13 +153,13 @@ class Again:
         seen = ~np.isnan(X)
         others = tuple(around.others[k][:, heard] for k in self.asked)
         companions = Companions(others) if others else None
-        out = self.fitted.apply(X, seen, own=True, companions=companions, doubting=self.doubting)
+        out = self.fitted.apply(X, seen, own=True, companions=companions)
         # Should these very readings come again, they are the model's own.
         on = FittedOn(len(X), int(seen.sum()), digest(X, seen))
         found = replace(
             self.found,
             fitted=with_silent(replace(self.fitted, fitted_on=on), heard),
-            judged=replace(self, doubting=False) if self.doubting else None,
+            judged=replace(self.base, doubting=False),
         )
         return _at_every_node(found, out, heard, around.level)
 
@@ -210,7 +210,6 @@ class ByModel:
     options: Options
     first: int = 0
     own: bool | None = None  # are these windows of the record that it was fitted to?
-    doubting: bool = True  # may readings look false?
 
     def __call__(self, evidence: Array, around: Around) -> Solved:
         """The field at every node and slot of a window.
@@ -229,11 +228,8 @@ class ByModel:
             np.nan,
             "model applied",
             self.fitted.choice,
-            self._tried(evidence, np.where(suspect, np.nan, evidence), around.window)
-            if self.doubting
-            else None,
+            self._tried(evidence, np.where(suspect, np.nan, evidence), around.window),
             fitted=self.fitted,
-            judged=replace(self, doubting=False) if self.doubting else None,
         )
 
     def _tried(self, evidence: Array, passed: Array, window: Window) -> Hidden | None:
@@ -265,7 +261,7 @@ class ByModel:
         ]
         seen = ~np.isnan(X[:, own])
         first = self.first + window.start
-        out = self.fitted.apply(X[:, own], seen, first=first, own=self.own, doubting=self.doubting)
+        out = self.fitted.apply(X[:, own], seen, first=first, own=self.own)
         return out.beside(alone)
 
 
@@ -291,7 +287,9 @@ def typical_error(solved: Solved) -> float:
     return 1.4826 * float(np.median(errors))
 
 
-def _decompose(X: Array, options: Options, gap: float, others: Others = ()) -> Decomposition:
+def _decompose(
+    X: Array, options: Options, gap: float, others: Others = (), *, doubting: bool = True
+) -> Decomposition:
     extra: dict[str, Any] = {"tol": gap} if options.method in CERTIFIED else {}
     if "level" in METHODS[options.method].options:
         extra |= {"level": options.level, "period": options.period or None}
@@ -299,6 +297,8 @@ def _decompose(X: Array, options: Options, gap: float, others: Others = ()) -> D
         extra |= {"companions": others, "joint": bool(options.joint)}
     if "faults" in METHODS[options.method].options:
         extra |= {"faults": False}  # they were looked for, with all that is known of the nodes
+    if "doubting" in METHODS[options.method].options:
+        extra |= {"doubting": doubting}
     if "power" in METHODS[options.method].options:
         extra |= {"power": 1}  # it was chosen, with all that is known of the quantity
     given = {name: value for name, value in options.solving.items() if name != "period"}

@@ -239,7 +239,8 @@ def _with_most(
     if solved.judged is None or not most.any():
         return solved
     out = solved.judged(np.where(unseen & ~(passed & most[:, None]), np.nan, readings), around)
-    return replace(solved, estimate=out.estimate, lower=out.lower, upper=out.upper)
+    # The model that is kept still doubts: other readings are to come.
+    return replace(out, suspect=solved.suspect, fitted=solved.fitted, again=solved.again)
 
 
 def _worth_telling(
