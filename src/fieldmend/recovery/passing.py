@@ -61,11 +61,11 @@ def where_lost(solved: Solved, led: Solved, heard: Array) -> Solved:
     return replace(solved, estimate=estimate, lower=lower, upper=upper)
 
 
-def steady(off: Array, doubted: Array) -> Array:
+def steady(off: Array, doubted: Array, *, fewest: int = 2) -> Array:
     """Of stretches that depart from the field by `off`, slots × nodes, those that do so steadily.
 
-    Steps from one such reading to the next are half as large as the departure at the most: what
-    jumps about tells nothing of what was lost among it.
+    Of so many readings or more. Steps from one such reading to the next are half as large as the
+    departure at the most: what jumps about tells nothing of what was lost among it.
 
     Examples
     --------
@@ -78,8 +78,10 @@ def steady(off: Array, doubted: Array) -> Array:
         at = np.flatnonzero(~np.isnan(off[:, node]))
         for a, b in zip(*stretches(doubted[at, node]), strict=True):
             part = off[at[a:b], node]
+            if part.size < fewest:
+                continue
             with np.errstate(over="ignore"):  # a node may send 1e308
-                step = np.median(np.abs(np.diff(part))) if part.size > 1 else np.inf
+                step = np.median(np.abs(np.diff(part)))
                 out[at[a:b], node] = step <= _STEADY * np.median(np.abs(part))
     return out
 
