@@ -137,7 +137,7 @@ def _stays(column: Array, value: float) -> bool:
     """Whether a node that reads a value reads it again at once, more often than not."""
     there = np.abs(column - value) <= SAME * abs(value)
     again = np.count_nonzero(there[1:] & there[:-1])
-    return bool(there.any()) and 2 * again >= np.count_nonzero(there)
+    return bool(there.any() and 2 * again >= np.count_nonzero(there))
 
 
 def passed_through(grid: Grid, name: str, quantity: Quantity, storage: Storage) -> Recovered:
