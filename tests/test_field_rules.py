@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+import naive_field
 from fieldmend.core.loop import Limits, Progress, Status, run
 from fieldmend.field import lean
 from fieldmend.field.holdout import _upper_quantile, draw_hidden
@@ -67,11 +68,19 @@ def test_a_lean_is_damped_as_far_as_it_may_be_chance():
     rng = np.random.default_rng(0)
     towards = rng.normal(size=400)
     error = 0.5 * towards + rng.normal(size=400)
-    best = error @ towards / (towards @ towards)
-    gain = error**2 - (error - best * towards) ** 2
-    sure = gain.sum() / np.sqrt(((gain - gain.mean()) ** 2).sum())
+    best, sure = naive_field.lean(error, towards, np.arange(400))
     assert lean._weight(error, towards, np.arange(400)) == pytest.approx(best * (1 - 1 / sure**2))
     assert lean._weight(error, towards, np.zeros(400, int)) == 0.0  # one witness is none
+
+
+def test_what_jumps_leans_to_the_line_that_is_nearly_always_right():
+    """A line between equal readings of a valve misses seldom and by far, the field always."""
+    rng = np.random.default_rng(3)
+    line = np.where(rng.random(4000) < 0.05, 1.0, 0.0)
+    model = np.where(line > 0, 0.9, 0.05) + 0.02 * rng.normal(size=4000)
+    weight = lean._weight(model, model - line, np.arange(4000))
+    squares = model @ (model - line) / ((model - line) @ (model - line))
+    assert squares < 0.7 < weight
 
 
 def test_few_witnesses_leave_the_weight_near_the_usual():

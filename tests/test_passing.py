@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from fieldmend.recovery.honest import everywhere
@@ -67,6 +69,16 @@ def test_only_what_a_node_usually_reads_leads():
     assert not usual_again(readings, nothing, nothing).any()
 
 
+def test_beyond_their_own_range_most_of_a_network_vouch_for_each_other():
+    readings = np.tile(np.arange(12.0)[:, None], 5)
+    readings[10, :3], readings[11, :2], readings[11, 2:4] = 200.0, 200.0, -200.0
+    unseen = np.abs(readings) > 50
+    passed = usual_again(readings, unseen, unseen)
+    np.testing.assert_array_equal(passed[10], unseen[10])  # three of five
+    assert not passed[11].any()  # two up, two down
+    assert not usual_again(readings[:, 1:4], unseen[:, 1:4], unseen[:, 1:4])[11].any()
+
+
 def humps(nodes=5, slots=240):
     """A smooth course, one node's estimate without a hump that rises and falls step by step.
 
@@ -113,6 +125,68 @@ def test_recover_is_led_through_what_passes():
         assert (out.flag[doubted] == 1).all()
         assert np.abs(out.solved.estimate - X)[lost].max() < 0.15 < np.abs(estimate - X)[lost].min()
         np.testing.assert_array_equal(out.solved.estimate[:, 1:], estimate[:, 1:])
+
+
+def test_what_passes_is_evidence_for_nodes_that_were_silent():
+    X, lost, estimate, doubted = humps()
+    X[:, 1:4] += (X - estimate)[:, :1]  # four of five
+    doubted[:, 1:4] = doubted[:, :1]
+    X[60, 1] += 40.0  # a spike stays out
+    doubted[60, 1] = True
+    asked = []
+
+    class Again:
+        def __call__(self, evidence, around):
+            asked.append(evidence)
+            return Solved(estimate + 7, estimate + 6, estimate + 8)
+
+    class Solver(Without):
+        def __call__(self, evidence, around):
+            return replace(self.solved, judged=Again())
+
+    Y = np.where(lost, NAN, X)
+    setting = Setting(
+        "t", "", tuple("abcde"), None, 300_000_000, Options(), witnesses(Y, None), np.zeros(5),
+        Solver(estimate, doubted),
+    )  # fmt: skip
+    times = np.arange(len(Y)) * 300_000_000
+    out = recover_window(Piece(Window(0, len(Y), 0, len(Y)), Y, times, {}), setting)
+    (evidence,) = asked
+    assert np.isnan(evidence[60, 1])
+    assert np.isfinite(evidence[doubted[:, 0], :4]).all()
+    np.testing.assert_allclose(out.solved.estimate[:, 4], estimate[:, 4] + 7)
+    X[:, 1:4] = estimate[:, 1:4]  # alone, it is followed alone
+    doubted[:, 1:] = False
+    Y = np.where(lost, NAN, X)
+    out = recover_window(Piece(Window(0, len(Y), 0, len(Y)), Y, times, {}), setting)
+    np.testing.assert_array_equal(out.solved.estimate[:, 4], estimate[:, 4])
+    assert len(asked) == 1
+
+
+def test_what_was_lost_in_a_steady_burst_goes_with_it_though_it_stays_suspect():
+    """Readings that are kept and an estimate among them that knows nothing of them: not both."""
+    slots = 240
+    rng = np.random.default_rng(5)
+    field = 3 * np.sin(np.arange(slots) / 15)[:, None] + np.zeros((slots, 5))
+    X = field + 0.02 * rng.standard_normal(field.shape)
+    X[100:107, 0] += [-2.5, -3, -3, -3, -3, -3, -2.5]  # jumps out and back, alone
+    X[150:157, 1] += [2.5, -2.5, 2.5, 0, -2.5, 2.5, -2.5]  # garbage
+    X[200:207, 2] += 40.0  # beyond all that it reads
+    lost = np.zeros(X.shape, dtype=bool)
+    lost[[103, 153, 203], [0, 1, 2]] = True
+    doubted = (np.abs(X - field) > 1) & ~lost
+    Y = np.where(lost, NAN, X)
+    setting = Setting(
+        "t", "", tuple("abcde"), None, 300_000_000, Options(), witnesses(Y, None), np.zeros(5),
+        Without(field, doubted),
+    )  # fmt: skip
+    times = np.arange(slots) * 300_000_000
+    out = recover_window(Piece(Window(0, slots, 0, slots), Y, times, {}), setting)
+    assert (out.flag[doubted & (np.arange(5) != 1)] == 3).all()
+    estimate = out.solved.estimate
+    assert abs(estimate[103, 0] - X[103, 0]) < 0.2
+    np.testing.assert_array_equal(estimate[lost][1:], field[lost][1:])
+    np.testing.assert_array_equal(estimate[doubted], field[doubted])
 
 
 def test_where_something_was_heard_the_field_stays_beside_it():

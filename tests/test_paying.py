@@ -5,10 +5,10 @@ import pytest
 
 import fieldmend as fm
 from fieldmend.field.chains import NodeModel
-from fieldmend.field.flags import NEVER, Rule, Segments, _moved, first_channels
+from fieldmend.field.flags import NEVER, Rule, Segments, _moved, first_channels, learn
 from fieldmend.field.jumps import Readings
 from fieldmend.field.model import Data, Field
-from fieldmend.field.paying import _gains, _needed
+from fieldmend.field.paying import _gains, _needed, habitual
 
 NODES, SLOTS = 3, 60
 
@@ -82,3 +82,26 @@ def test_a_rule_that_needs_more_evidence_flags_less():
     strict = Rule(rule.laws, rule.rates, (NEVER, NEVER))
     assert found.any()
     assert not strict.apply(first_channels(data), data.used, data.slots).any()
+
+
+def one_sided(values, share=0.03):
+    """Noise at six nodes, and so many single readings that lie off it; whether that is habit."""
+    rng = np.random.default_rng(2)
+    readings = 0.1 * rng.normal(size=(6, 400))
+    some = rng.random(readings.shape) < share
+    readings[some] = values(rng, int(some.sum()))
+    used = np.ones(readings.shape, dtype=bool)
+    data = Data(readings, used, np.arange(400))
+    channels = first_channels(data)
+    rule = learn(channels, used, data.slots)[1]
+    found = rule.segments(channels, used, data.slots)
+    assert found.mask(used)[some].mean() > 0.5  # they all look false
+    return habitual(rule, channels, data)
+
+
+def test_single_readings_to_one_side_again_and_again_are_a_habit():
+    assert one_sided(lambda rng, n: rng.uniform(3, 9, n))  # kettles
+    assert one_sided(lambda rng, n: -rng.uniform(3, 9, n))
+    assert not one_sided(lambda rng, n: rng.choice([-1, 1], n) * rng.uniform(3, 9, n))  # garbage
+    assert not one_sided(lambda rng, n: np.full(n, 6.0))  # what a logger writes for none
+    assert not one_sided(lambda rng, n: rng.uniform(3, 9, n), share=0.006)

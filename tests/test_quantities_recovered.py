@@ -150,6 +150,22 @@ def test_where_one_node_alone_ever_is_no_bound_is():
 # --- rain -----------------------------------------------------------------------------------------
 
 
+def test_a_value_that_comes_again_and_does_not_stay_is_no_rest():
+    """Dust: one bad night makes all others look near 0, and whole numbers recur."""
+    rng = np.random.default_rng(8)
+    dust = np.round(rng.uniform(10, 30, (400, 6)))
+    dust[380:] = 900.0
+    dust[100:200, 0] = 18.0
+    dust[100:200:7, 0] = np.nan  # what is lost parts no run
+    found = np.zeros(dust.shape, dtype=bool)
+    found[100:200, 0] = np.isfinite(dust[100:200, 0])
+    positive = fm.quantities.Quantity(fm.quantities.Kind.POSITIVE, low=0.0)
+    assert not resting(dust, found, positive).any()
+    dust[250:300] = 10.0  # a limit of detection
+    dust[250:300, 0] = 18.0
+    assert resting(dust, found, positive)[found].all()
+
+
 def test_noise_and_a_new_value_near_a_bound_are_not_at_rest():
     rng = np.random.default_rng(2)
     light = rng.uniform(50, 500, (300, 5))

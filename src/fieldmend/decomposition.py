@@ -164,7 +164,8 @@ def decompose(  # noqa: PLR0913  (the options are the public contract)
         left out, unless ``faults=False``, or not asked for above 4·10⁶ entries; of readings that
         are hardly ever negative and have a long upper tail (discharge) the square or cube root is
         modelled if they look false as they are and hidden ones come out better so; ``factors`` are
-        then of the roots; ``power=1`` keeps the readings as they are; networks of over 600 nodes
+        then of the roots; ``power=1`` keeps the readings as they are; ``doubting=False`` takes
+        every reading for true; networks of over 600 nodes
         with ``places=``, nodes × coordinates, or of 2,000 without, are recovered region by region,
         and have neither ``model`` nor ``factors``),
         ``ls`` (fast), ``apg`` (the same problem by the paper's Table III), ``mc`` (matrix

@@ -316,7 +316,7 @@ METHODS = {
         None,
         1,
         ("callback", "seed"),
-        options=("level", "period", "companions", "joint", "faults", "places", "power"),
+        options=("level", "period", "companions", "joint", "faults", "places", "power", "doubting"),
         recover=recover_auto,
     ),
     "oracle": Method(solve_oracle, 1000, _LOOP, options=("support", "space", "rank")),

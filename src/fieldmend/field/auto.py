@@ -70,7 +70,7 @@ def recover_field(
     return out, learnt
 
 
-def learn(
+def learn(  # noqa: PLR0913 - the options of the method, keyword-only
     X: Array,
     observed: Mask,
     *,
@@ -79,12 +79,14 @@ def learn(
     seed: int = 0,
     companions: Companions | None = None,
     power: Power = PLAIN,
+    doubting: bool = True,
     tell: Tell = silent,
 ) -> Learnt:
     """Fit the model of one condition to readings, slots × nodes.
 
     `period` in slots, one or several: cycles to try, used if hidden readings come out better.
     `power` is the scale that the readings are modelled on; what comes of it is in their own units.
+    Unless `doubting`, no reading may look false: whoever asks has judged them.
     """
     if not 0.0 < level < 1.0:
         msg = f"level must lie between 0 and 1, for example 0.9; it is {level!r}"
@@ -101,7 +103,8 @@ def learn(
     # A course that is off already has no second part to play.
     taken = view.course is not None and bool(view.course.values.any())
     course = view.course if taken else None
-    fitted = fit(_sampled(record, asked), seed, tell, lengths=asked, course=course)
+    data = _sampled(record, asked)
+    fitted = fit(data, seed, tell, lengths=asked, course=course, doubting=doubting)
     trial = Trial.pooled(fitted.trials)
     routine = _usual(fitted)
     later = Honest.of_other_slots(trial, level, routine)

@@ -68,15 +68,17 @@ def fit(
     *,
     lengths: Sequence[int] = (),
     course: Course | None = None,
+    doubting: bool = True,
 ) -> Fit:
     """Fit the field model; where slots say little of each other, also from the other start.
 
     `lengths` are periods: days and weeks alike. `course` is what was taken off the readings before;
-    where nothing was, the usual course may count where the network is silent.
+    where nothing was, the usual course may count where the network is silent. Unless `doubting`,
+    nothing looks false.
     """
     screen: Screen
     rng = np.random.default_rng(seed)
-    false, field, screen, habit = _screened(data, rng, tell)
+    false, field, screen, habit = _screened(data, rng, tell, doubting=doubting)
     clean = data.using(data.used & ~false)
     hidden = draw_hidden(clean.used, clean.lost, _HIDDEN, rng)
     rest = clean.using(clean.used & ~hidden)
@@ -125,13 +127,14 @@ def quick_mean(data: Data, seed: int) -> Array:
 
 
 def _screened(
-    data: Data, rng: np.random.Generator, tell: Tell
+    data: Data, rng: np.random.Generator, tell: Tell, *, doubting: bool
 ) -> tuple[Mask, Field, JumpScreen, bool]:
     """False readings, decided twice: without a field, then against a first one.
 
     And whether what looks false is a habit: then nothing is.
     """
     false, first = learn(first_channels(data), data.used, data.slots)
+    false &= doubting
     clean = data.using(data.used & ~false)
     field = start_field(clean)
     for rank in _RANKS[:-1]:
@@ -139,7 +142,7 @@ def _screened(
         tell(field.rank)
     channels = second_channels(data, field.common())
     second = learn(channels, data.used, data.slots)[1]
-    if habitual(second, channels, data):
+    if not doubting or habitual(second, channels, data):
         never = replace(second, more=(NEVER, NEVER))
         return np.zeros_like(false), field, JumpScreen(first, never), True
     false, second = paying(second, channels, data, field)

@@ -61,6 +61,7 @@ class OnCircle:
             holdout=None if held is None else held[0],
             fitted=None,
             again=None,
+            judged=None,
             choice=f"{solved.choice}, on the circle (sine and cosine)".lstrip(", "),
         )
 

@@ -54,6 +54,7 @@ class OnMeter:
             holdout=None if held is None else held[0],
             fitted=None,
             again=None,
+            judged=None,
             choice=f"{solved.choice}, solved as what was counted in each slot".lstrip(", "),
         )
 

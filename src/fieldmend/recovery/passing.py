@@ -18,6 +18,7 @@ from fieldmend.recovery.solving import Solved
 
 _BEYOND = 0.25  # of a node's range, on either side of it
 _STEADY = 0.5  # of a departure, from one reading to the next
+_FEWEST = 3  # nodes beyond their own range that may be most of a network
 _RANGE = 0.005, 0.995  # quantiles of a node's readings that are its range
 
 
@@ -60,11 +61,11 @@ def where_lost(solved: Solved, led: Solved, heard: Array) -> Solved:
     return replace(solved, estimate=estimate, lower=lower, upper=upper)
 
 
-def steady(off: Array, doubted: Array) -> Array:
+def steady(off: Array, doubted: Array, *, fewest: int = 2) -> Array:
     """Of stretches that depart from the field by `off`, slots × nodes, those that do so steadily.
 
-    Steps from one such reading to the next are half as large as the departure at the most: what
-    jumps about tells nothing of what was lost among it.
+    Of so many readings or more. Steps from one such reading to the next are half as large as the
+    departure at the most: what jumps about tells nothing of what was lost among it.
 
     Examples
     --------
@@ -79,6 +80,8 @@ def steady(off: Array, doubted: Array) -> Array:
         more = stop - start > 1  # of one alone nothing tells
         for a, b in zip(start[more], stop[more], strict=True):
             part = off[at[a:b], node]
+            if part.size < fewest:
+                continue
             with np.errstate(over="ignore"):  # a node may send 1e308
                 step = middle(np.abs(np.diff(part)))
                 out[at[a:b], node] = step <= _STEADY * middle(np.abs(part))
@@ -89,18 +92,23 @@ def usual_again(readings: Array, unseen: Array, passed: Array) -> Array:
     """Those of the readings that `passed` which lie about where the node's others lie.
 
     The others are those that the estimate has seen. Several nodes that fail at once excuse each
-    other: what is far from all that a node ever read leads no estimate, whoever excuses it.
+    other: what is far from all that a node ever read leads no estimate, whoever excuses it; unless
+    most of the network is as far from its own, to the same side.
     """
-    out = passed.copy()
-    for node in np.flatnonzero(passed.any(axis=0)):
+    if not passed.any():
+        return passed.copy()
+    low, high = np.full((2, readings.shape[1]), np.nan)
+    for node in range(readings.shape[1]):
         own = readings[~unseen[:, node], node]
         own = own[~np.isnan(own)]
-        if not own.size:
-            out[:, node] = False
-            continue
-        low, high = usual_range(own)
-        with np.errstate(invalid="ignore"):
-            out[:, node] &= (low <= readings[:, node]) & (readings[:, node] <= high)
+        if own.size:
+            low[node], high[node] = usual_range(own)
+    with np.errstate(invalid="ignore"):
+        usual, beyond = (low <= readings) & (readings <= high), (readings < low, readings > high)
+    most = np.maximum(np.count_nonzero(~np.isnan(readings), axis=1) / 2, _FEWEST - 1)
+    for side in beyond:
+        usual |= side & (np.count_nonzero(side, axis=1) > most)[:, None]
+    out: Array = passed & usual
     return out
 
 

@@ -49,6 +49,7 @@ class OnScale:
             choice=", ".join(filter(None, (solved.choice, self.words))),
             fitted=self.of_readings(solved.fitted, evidence),
             again=None if solved.again is None else replace(self, base=solved.again),
+            judged=None if solved.judged is None else replace(self, base=solved.judged),
         )
 
     def hidden(self, left: Array, window: Window, columns: Array) -> Bounded:

@@ -52,6 +52,7 @@ class Solved:
     notes: tuple[str, ...] = ()
     fitted: FittedField | None = None  # the model that was fitted on the way
     again: Solver | None = None  # applies it to the same slots with more of their readings
+    judged: Solver | None = None  # the field of the same slots from readings that nobody doubts
 
 
 Others = Sequence[Array]
@@ -88,9 +89,10 @@ Bounded = tuple[Array, Array | None, Array | None]
 
 @dataclass(frozen=True)
 class Afresh:
-    """Each window is decomposed by itself."""
+    """Each window is decomposed by itself. Unless `doubting`, all that is handed over is true."""
 
     options: Options
+    doubting: bool = True
 
     def __call__(self, evidence: Array, around: Around) -> Solved:
         """The field at every node and slot of a window."""
@@ -101,7 +103,7 @@ class Afresh:
             warnings.simplefilter("always", ConvergenceWarning)
             X = evidence if heard.all() else evidence[:, heard]
             others = [other[:, heard] for other in around.others]
-            out = _decompose(X, self.options, GAP, others)
+            out = _decompose(X, self.options, GAP, others, doubting=self.doubting)
         found = Solved(
             np.empty((0, 0)),
             method=out.method,
@@ -115,10 +117,12 @@ class Afresh:
         if out.model is not None:
             model = next(iter(out.model.conditions.values()))
             asked = _asked(X, others, model, self.options)
+            again = Again(model, heard, asked, found, self)
             found = replace(
                 found,
                 fitted=with_silent(model, heard),
-                again=Again(model, heard, asked, found, self),
+                again=again,
+                judged=replace(self, doubting=False) if self.doubting else None,
             )
         return _at_every_node(found, out, heard, around.level)
 
@@ -152,7 +156,11 @@ class Again:
         out = self.fitted.apply(X, seen, own=True, companions=companions)
         # Should these very readings come again, they are the model's own.
         on = FittedOn(len(X), int(seen.sum()), digest(X, seen))
-        found = replace(self.found, fitted=with_silent(replace(self.fitted, fitted_on=on), heard))
+        found = replace(
+            self.found,
+            fitted=with_silent(replace(self.fitted, fitted_on=on), heard),
+            judged=replace(self.base, doubting=False),
+        )
         return _at_every_node(found, out, heard, around.level)
 
     def hidden(self, left: Array, window: Window, columns: Array) -> Bounded:
@@ -279,7 +287,9 @@ def typical_error(solved: Solved) -> float:
     return 1.4826 * float(np.median(errors))
 
 
-def _decompose(X: Array, options: Options, gap: float, others: Others = ()) -> Decomposition:
+def _decompose(
+    X: Array, options: Options, gap: float, others: Others = (), *, doubting: bool = True
+) -> Decomposition:
     extra: dict[str, Any] = {"tol": gap} if options.method in CERTIFIED else {}
     if "level" in METHODS[options.method].options:
         extra |= {"level": options.level, "period": options.period or None}
@@ -287,6 +297,8 @@ def _decompose(X: Array, options: Options, gap: float, others: Others = ()) -> D
         extra |= {"companions": others, "joint": bool(options.joint)}
     if "faults" in METHODS[options.method].options:
         extra |= {"faults": False}  # they were looked for, with all that is known of the nodes
+    if "doubting" in METHODS[options.method].options:
+        extra |= {"doubting": doubting}
     if "power" in METHODS[options.method].options:
         extra |= {"power": 1}  # it was chosen, with all that is known of the quantity
     given = {name: value for name, value in options.solving.items() if name != "period"}

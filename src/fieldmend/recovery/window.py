@@ -25,6 +25,9 @@ from fieldmend.result.options import Options
 # at a quarter of it.
 SLIGHT = 0.1
 
+# Readings of a burst: fewer are spikes, and nothing lies among those.
+BURST = 3
+
 LINEAR = Quantity(Kind.LINEAR)
 
 
@@ -174,7 +177,9 @@ def recover_window(piece: Piece, setting: Setting) -> WindowResult:
     near = circle.near(given.readings, solved.estimate, turn)
     # Nodes that fail together excuse each other; but what happens is steadier than faults are.
     passed = unseen & judged & ~suspect & (~single | steady(near - solved.estimate, single))
-    led = _led(solved, near, given, (unseen & judged, passed), setting.quantity)
+    kept = steady(near - solved.estimate, suspect & single & ~given.lasting, fewest=BURST)
+    masks = unseen & judged, passed, kept
+    led = _led(solved, near, given, masks, quantity=setting.quantity, around=around)
     if setting.options.unjudged:
         flag = flags(seen, judged, suspect, given.failed)
         return WindowResult(led, flag, np.zeros(seen.shape[1]), ())
@@ -200,22 +205,48 @@ def recover_window(piece: Piece, setting: Setting) -> WindowResult:
 
 
 def _led(
-    solved: Solved, near: Array, given: Evidence, masks: tuple[Array, Array], quantity: Quantity
+    solved: Solved,
+    near: Array,
+    given: Evidence,
+    masks: tuple[Array, Array, Array],
+    *,
+    quantity: Quantity,
+    around: Around,
 ) -> Solved:
     """The field led through readings that it did not see, and what was lost among them.
 
-    `masks`: what it did not see, and what of that passes. Suspects keep their reading, too: what
-    was lost among those that may be real goes with them, and the field stays beside.
+    `masks`: what it did not see, what of that passes, and steady bursts that nobody saw but are not
+    beyond what the node reads. Suspects keep their reading, too: what was lost among those that may
+    be real goes with them, and the field stays beside.
     """
-    unseen, passes = masks
+    unseen, passes, bursts = masks
     bounds, false = (quantity.low, quantity.high), given.found.gross
     passed = usual_again(given.readings, unseen, passes)
     far, doubted = passes & ~passed, unseen & ~passes
     passed |= faults.as_others_do(given.readings, far, false | doubted, real=True)
-    led = led_through(solved, near, passed, bounds=bounds)
+    led = _with_most(solved, given.readings, unseen, passed, around)
+    led = led_through(led, near, passed, bounds=bounds)
     kept = faults.as_others_do(given.readings, doubted, false)
+    kept |= usual_again(given.readings, unseen, bursts)
     heard = ~np.isnan(given.readings)
     return where_lost(led, led_through(led, near, kept, bounds=bounds), heard)
+
+
+def _with_most(
+    solved: Solved, readings: Array, unseen: Array, passed: Array, around: Around
+) -> Solved:
+    """The field with what passed as evidence in slots in which that is most of what was heard.
+
+    There it was solved from the few that were not doubted, and says nothing true of those that were
+    silent. What one node went through alone is evidence for that node only.
+    """
+    heard = ~np.isnan(readings)
+    most = 2 * np.count_nonzero(passed, axis=1) > np.count_nonzero(heard, axis=1)
+    if solved.judged is None or not most.any():
+        return solved
+    out = solved.judged(np.where(unseen & ~(passed & most[:, None]), np.nan, readings), around)
+    # The model that is kept still doubts: other readings are to come.
+    return replace(out, suspect=solved.suspect, fitted=solved.fitted, again=solved.again)
 
 
 def _worth_telling(
