@@ -212,9 +212,10 @@ def test_of_a_larger_record_both_runs_have_one_model_that_never_saw_the_hidden_r
     monkeypatch.setattr(solving, "decompose", lambda X, **k: fits.append(X) or fit(X, **k))
     one = fm.recover(grid)["value"]
     other = fm.recover(replace(grid, values={"value": absurd}))["value"]
-    assert len(fits) == 2
-    np.testing.assert_array_equal(*fits)
-    assert np.isnan(fits[0][trial.hidden.mask]).all()
+    # What most of a slot saw is solved with once more, and leaves the model as it is.
+    models = [X for X in fits if np.isnan(X[trial.hidden.mask]).all()]
+    assert len(models) == 2
+    np.testing.assert_array_equal(*models)
     np.testing.assert_array_equal(one.fitted.field.loadings, other.fitted.field.loadings)
     left = one_condition(trial.grid, "value", honest.everywhere(Options()))
     held = Witnesses.of(trial.readings, trial.hidden.mask, trial.lost, Said(left.estimate))

@@ -30,10 +30,10 @@ def test_the_reader_s_options_are_those_of_read():
 
 def test_the_methods_options_are_those_of_the_table():
     taken = {name for row in METHODS.values() for name in row.taken()}
-    # `recover` looks for faults and powers itself, before any method is asked, and has a client of
-    # its own.
+    # `recover` looks for faults and powers itself, before any method is asked, says when nothing is
+    # to be doubted any more, and has a client of its own.
     apart = {"callback", "seed", "level", "warm_start", "support", "space", "companions", "joint"}
-    apart |= {"faults", "client", "places", "power"}
+    apart |= {"faults", "client", "places", "power", "doubting"}
     assert set(Solving.__annotations__) == taken - apart
     assert not set(Reading.__annotations__) & set(Solving.__annotations__)
 
