@@ -22,7 +22,6 @@ from fieldmend.field.model import Data, Field
 
 _PLAIN = 3.0, 2.0  # strong evidence, of single readings (49 in 50 of injected ones) and of longer
 _HABIT = 0.01  # departures of several readings, of a node's readings: more often are no faults
-_ONE_SIDE = 0.9  # of all single ones, to be a habit
 _FAR = 4.0  # times the nineteenth twentieth: an error beyond counts as this large
 
 
@@ -47,29 +46,11 @@ def habitual(rule: Rule, channels: tuple[Channel, ...], data: Data) -> bool:
     """True if most nodes leave their course and come back so often that it is what they do.
 
     A kettle, a pump, a door: what is beside is closer without them, but not what was lost within.
-    For one reading, or for several. Single ones are false to either side; a habit has one.
     """
     found = rule.segments(channels, data.used, data.slots)
-    heard = np.maximum(data.used.sum(axis=1), 1)
-    longer = np.bincount(found.at.node[found.start[found.length > 1]], minlength=len(heard))
-    single = _to_one_side(found, channels[0], data)
-    return max(float(np.median(often / heard)) for often in (longer, single)) > _HABIT
-
-
-def _to_one_side(found: Segments, channel: Channel, data: Data) -> Array:
-    """Single segments of each node that go to the side that nearly all go to; 0 if there is none.
-
-    The same reading again and again counts once: what a logger writes for none is no habit.
-    """
-    at = found.start[found.length == 1]
-    node, value = found.at.node[at], data.readings[data.used][at]
-    first = np.unique(np.stack([node, value]), axis=1, return_index=True)[1]
-    up = channel.values[data.used][at[first]] > 0
-    side = up if 2 * np.count_nonzero(up) > len(up) else ~up
-    if np.count_nonzero(side) < _ONE_SIDE * len(up):
-        return np.zeros(len(data.used))
-    out: Array = np.asarray(np.bincount(node[first][side], minlength=len(data.used)))
-    return out
+    longer = found.at.node[found.start[found.length > 1]]
+    often = np.bincount(longer, minlength=len(data.used)) / np.maximum(data.used.sum(axis=1), 1)
+    return float(np.median(often)) > _HABIT
 
 
 def _gains(found: Segments, false: Mask, data: Data, field: Field) -> Array:
