@@ -85,7 +85,7 @@ def test_a_rule_that_needs_more_evidence_flags_less():
 
 
 def test_garbage_to_one_side_is_found_however_often_it_comes():
-    """As a habit of single readings it would hide itself: 0 % found where there are three in 100."""
+    """As a habit of single readings it would hide itself: of three in a hundred none was found."""
     net = fm.simulate.network(slots=300, nodes=12, field="temperature", anomaly_rate=0.0, seed=1)
     rng, X = np.random.default_rng(1), net.readings.copy()
     false = net.observed & (rng.random(X.shape) < 0.03)
