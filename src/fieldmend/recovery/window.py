@@ -25,6 +25,9 @@ from fieldmend.result.options import Options
 # at a quarter of it.
 SLIGHT = 0.1
 
+# Share of what is heard in a slot that has to pass to be evidence for those that were silent.
+MOST = 0.75
+
 # Readings of a burst: fewer are spikes, and nothing lies among those.
 BURST = 3
 
@@ -235,13 +238,14 @@ def _led(
 def _with_most(
     solved: Solved, readings: Array, unseen: Array, passed: Array, around: Around
 ) -> Solved:
-    """The field with what passed as evidence in slots in which that is most of what was heard.
+    """The field with what passed as evidence in slots in which nearly all that was heard is of it.
 
     There it was solved from the few that were not doubted, and says nothing true of those that were
-    silent. What one node went through alone is evidence for that node only.
+    silent. What one node went through alone is evidence for that node only, and what a quarter of
+    the network did not see, of those that saw it.
     """
     heard = ~np.isnan(readings)
-    most = 2 * np.count_nonzero(passed, axis=1) > np.count_nonzero(heard, axis=1)
+    most = np.count_nonzero(passed, axis=1) > MOST * np.count_nonzero(heard, axis=1)
     if solved.judged is None or not most.any():
         return solved
     out = solved.judged(np.where(unseen & ~(passed & most[:, None]), np.nan, readings), around)
