@@ -163,32 +163,6 @@ def test_what_passes_is_evidence_for_nodes_that_were_silent():
     assert len(asked) == 1
 
 
-def test_what_was_lost_in_a_steady_burst_goes_with_it_though_it_stays_suspect():
-    """Readings that are kept and an estimate among them that knows nothing of them: not both."""
-    slots = 240
-    rng = np.random.default_rng(5)
-    field = 3 * np.sin(np.arange(slots) / 15)[:, None] + np.zeros((slots, 5))
-    X = field + 0.02 * rng.standard_normal(field.shape)
-    X[100:107, 0] += [-2.5, -3, -3, -3, -3, -3, -2.5]  # jumps out and back, alone
-    X[150:157, 1] += [2.5, -2.5, 2.5, 0, -2.5, 2.5, -2.5]  # garbage
-    X[200:207, 2] += 40.0  # beyond all that it reads
-    lost = np.zeros(X.shape, dtype=bool)
-    lost[[103, 153, 203], [0, 1, 2]] = True
-    doubted = (np.abs(X - field) > 1) & ~lost
-    Y = np.where(lost, NAN, X)
-    setting = Setting(
-        "t", "", tuple("abcde"), None, 300_000_000, Options(), witnesses(Y, None), np.zeros(5),
-        Without(field, doubted),
-    )  # fmt: skip
-    times = np.arange(slots) * 300_000_000
-    out = recover_window(Piece(Window(0, slots, 0, slots), Y, times, {}), setting)
-    assert (out.flag[doubted & (np.arange(5) != 1)] == 3).all()
-    estimate = out.solved.estimate
-    assert abs(estimate[103, 0] - X[103, 0]) < 0.2
-    np.testing.assert_array_equal(estimate[lost][1:], field[lost][1:])
-    np.testing.assert_array_equal(estimate[doubted], field[doubted])
-
-
 def test_where_something_was_heard_the_field_stays_beside_it():
     field = Solved(np.zeros((3, 1)), np.full((3, 1), -1.0), np.full((3, 1), 1.0))
     heard = np.array([[True], [False], [True]])

@@ -61,11 +61,11 @@ def where_lost(solved: Solved, led: Solved, heard: Array) -> Solved:
     return replace(solved, estimate=estimate, lower=lower, upper=upper)
 
 
-def steady(off: Array, doubted: Array, *, fewest: int = 2) -> Array:
+def steady(off: Array, doubted: Array) -> Array:
     """Of stretches that depart from the field by `off`, slots × nodes, those that do so steadily.
 
-    Of so many readings or more. Steps from one such reading to the next are half as large as the
-    departure at the most: what jumps about tells nothing of what was lost among it.
+    Steps from one such reading to the next are half as large as the departure at the most: what
+    jumps about tells nothing of what was lost among it.
 
     Examples
     --------
@@ -80,8 +80,6 @@ def steady(off: Array, doubted: Array, *, fewest: int = 2) -> Array:
         more = stop - start > 1  # of one alone nothing tells
         for a, b in zip(start[more], stop[more], strict=True):
             part = off[at[a:b], node]
-            if part.size < fewest:
-                continue
             with np.errstate(over="ignore"):  # a node may send 1e308
                 step = middle(np.abs(np.diff(part)))
                 out[at[a:b], node] = step <= _STEADY * middle(np.abs(part))

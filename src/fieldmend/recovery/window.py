@@ -28,9 +28,6 @@ SLIGHT = 0.1
 # Share of what is heard in a slot that has to pass to be evidence for those that were silent.
 MOST = 0.75
 
-# Readings of a burst: fewer are spikes, and nothing lies among those.
-BURST = 3
-
 LINEAR = Quantity(Kind.LINEAR)
 
 
@@ -180,8 +177,7 @@ def recover_window(piece: Piece, setting: Setting) -> WindowResult:
     near = circle.near(given.readings, solved.estimate, turn)
     # Nodes that fail together excuse each other; but what happens is steadier than faults are.
     passed = unseen & judged & ~suspect & (~single | steady(near - solved.estimate, single))
-    kept = steady(near - solved.estimate, suspect & single & ~given.lasting, fewest=BURST)
-    masks = unseen & judged, passed, kept
+    masks = unseen & judged, passed
     led = _led(solved, near, given, masks, quantity=setting.quantity, around=around)
     if setting.options.unjudged:
         flag = flags(seen, judged, suspect, given.failed)
@@ -211,18 +207,17 @@ def _led(
     solved: Solved,
     near: Array,
     given: Evidence,
-    masks: tuple[Array, Array, Array],
+    masks: tuple[Array, Array],
     *,
     quantity: Quantity,
     around: Around,
 ) -> Solved:
     """The field led through readings that it did not see, and what was lost among them.
 
-    `masks`: what it did not see, what of that passes, and steady bursts that nobody saw but are not
-    beyond what the node reads. Suspects keep their reading, too: what was lost among those that may
-    be real goes with them, and the field stays beside.
+    `masks`: what it did not see, and what of that passes. Suspects keep their reading, too: what
+    was lost among those that may be real goes with them, and the field stays beside.
     """
-    unseen, passes, bursts = masks
+    unseen, passes = masks
     bounds, false = (quantity.low, quantity.high), given.found.gross
     passed = usual_again(given.readings, unseen, passes)
     far, doubted = passes & ~passed, unseen & ~passes
@@ -230,7 +225,6 @@ def _led(
     led = _with_most(solved, given.readings, unseen, passed, around)
     led = led_through(led, near, passed, bounds=bounds)
     kept = faults.as_others_do(given.readings, doubted, false)
-    kept |= usual_again(given.readings, unseen, bursts)
     heard = ~np.isnan(given.readings)
     return where_lost(led, led_through(led, near, kept, bounds=bounds), heard)
 
