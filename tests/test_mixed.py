@@ -115,3 +115,11 @@ def test_errors_are_told_in_parts_of_each_nodes_range():
     hidden = np.isnan(X)
     real = np.mean((np.abs(one.estimate - truth) / spreads(truth))[hidden])
     assert 0.7 < real / one.holdout.method.mae < 1.4
+
+
+def test_a_live_model_of_many_unlike_columns_is_fitted(monkeypatch):
+    from fieldmend.live import refitting
+
+    monkeypatch.setattr(refitting, "UNPLACED", 5)
+    grid = fm.Grid.of(plant(0, slots=450), slot_seconds=60.0)
+    assert list(refitting.fitted(grid, 0.9, {}).conditions) == ["value"]

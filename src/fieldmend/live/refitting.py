@@ -34,7 +34,7 @@ NEWEST, SHARE = (
     0.25,
 )  # slots that models are compared on: a day of five minutes, at most a part
 ENTRIES, LEAST = 2_000_000, 400  # of a network of many nodes that one model is fitted to; slots
-STRAIGHT = (Kind.LINEAR, Kind.BOUNDED, Kind.POSITIVE, Kind.INTERMITTENT)
+STRAIGHT = (Kind.LINEAR, Kind.BOUNDED, Kind.POSITIVE, Kind.INTERMITTENT, Kind.MIXED)
 FEWEST = 50  # hidden readings, else there is nothing to compare
 
 
