@@ -114,7 +114,7 @@ def _seen(
         said = follower.follow(readings, grid.nodes, int(grid.times[row]), grid.slot)
         ids = {"temperature": 1, "humidity": 2}
         drifts.hear(said, grid.nodes, int(grid.times[row]), ids, set(seen))
-        for one in drifts.sightings():
+        for one in drifts.news():
             if one.condition == 1:
                 seen.setdefault(one.node, row)
     return seen

@@ -69,8 +69,24 @@ def station(
 
 def feed(one: Station, grid: Grid, row: int, changed: dict[str, Array] | None = None) -> None:
     """One slot's readings as they come, then the slot's end."""
+    one.clock.time = int(grid.times[row]) + one.slot // 2
+    _take(one, grid, row, changed)
+    _end(one, grid, row)
+
+
+def catch_up(
+    one: Station, grid: Grid, rows: range, changed: dict[str, Array] | None = None
+) -> None:
+    """Many slots' readings at once, as after live was down: it closes slots as fast as it can."""
+    one.clock.time = int(grid.times[rows[-1]]) + one.slot
+    for row in rows:
+        _take(one, grid, row, changed)
+    one.tick()
+    _end(one, grid, rows[-1])
+
+
+def _take(one: Station, grid: Grid, row: int, changed: dict[str, Array] | None) -> None:
     time = int(grid.times[row])
-    one.clock.time = time + one.slot // 2
     reads = [
         Reading(node, name, time + 1000 * k, float(X[row, k]))
         for name, X in (grid.values | (changed or {})).items()
@@ -78,5 +94,10 @@ def feed(one: Station, grid: Grid, row: int, changed: dict[str, Array] | None = 
         if np.isfinite(X[row, k])
     ]
     one.intake.take(reads, one.clock.now())
-    one.clock.time = time + one.slot + one.settings.late + 1
-    one.tick()
+
+
+def _end(one: Station, grid: Grid, row: int) -> None:
+    """All that is due at the end of a slot."""
+    one.clock.time = int(grid.times[row]) + one.slot + one.settings.late + 1
+    while one.tick():
+        pass

@@ -11,6 +11,7 @@ import duckdb
 import numpy as np
 import pytest
 
+import fieldmend as fm
 from fieldmend.cli import main
 from fieldmend.errors import InputError
 from fieldmend.live.clock import SetClock
@@ -204,29 +205,52 @@ def test_progress_waits_for_a_backlog_and_not_for_the_slowest():
     assert progress.until(later) == later - MINUTE
 
 
-def test_a_drift_is_found_by_companions_and_theirs_is_left_alone(tmp_path):
+def ten_nodes():
+    """Three factors, ten nodes; companions of two days, and 300 slots after them."""
     rng = np.random.default_rng(2)
     common = np.cumsum(rng.normal(0, 0.3, (900, 3)), axis=0)
     X = common @ rng.normal(0, 1, (3, 10)) + rng.normal(0, 0.1, (900, 10))
-    import fieldmend as fm
+    return X, Companions.fit(fm.Grid.of(X[:600], nodes="abcdefghij", condition="t"))
 
-    grid = fm.Grid.of(X[:600], nodes="abcdefghij", condition="t")
+
+def hear(drifts, row, y, aside=frozenset()):
+    nothing = np.full(10, np.nan)
+    said = Said(y, y, nothing, nothing, np.ones(10, np.uint8))
+    drifts.hear({"t": said}, tuple("abcdefghij"), row, {"t": 1}, set(aside))
+
+
+def test_a_drift_is_found_by_companions_and_theirs_is_left_alone(tmp_path):
+    X, companions = ten_nodes()
     path = tmp_path / "c.npz"
-    Companions.fit(grid).save(path)
+    companions.save(path)
     drifts = Drifts(Companions.load(path))
     Y = X[600:].copy()
     Y[100:, 4] += 0.05 * np.arange(200)
-    nothing = np.full(10, np.nan)
     seen: dict[int, int] = {}
     for row, y in enumerate(Y):
-        said = Said(y, y, nothing, nothing, np.ones(10, np.uint8))
-        aside = {node for node, at in seen.items() if at < row}
-        drifts.hear({"t": said}, tuple("abcdefghij"), row, {"t": 1}, aside)
-        for one in drifts.sightings():
+        hear(drifts, row, y, {node for node, at in seen.items() if at < row})
+        for one in drifts.news():
             seen.setdefault(one.node, row)
     assert list(seen) == [5]
     assert 100 < seen[5] < 160
     assert not Companions.fit(fm.Grid.of(X[:300], condition="t")).parts  # a day is too little
+
+
+def test_a_drift_that_shows_between_two_looks_is_told_and_opened_at_the_next(tmp_path):
+    X, companions = ten_nodes()
+    drifts, Y = Drifts(companions), X[600:].copy()
+    Y[100:170, 4] += 0.05 * np.arange(70)  # catching up, it is looked at every 24 slots or more
+    for row, y in enumerate(Y[:220]):
+        hear(drifts, row, y)
+    (one,) = drifts.news()
+    assert one.node == 5
+    assert one.times >= 2
+    assert drifts.news() == []
+    live = site(tmp_path)
+    with live.station.journal.writing() as connection:
+        live.station.episodes.see(connection, ("lasting",), [one], row, None)
+    live.close()
+    assert [key[1] for key in live.station.episodes.open] == [5]
 
 
 def test_a_new_node_is_followed_by_its_own_readings_until_a_model_knows_it(tmp_path):

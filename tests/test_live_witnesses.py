@@ -218,7 +218,7 @@ def test_a_place_that_changed_in_both_conditions_does_not_drift():
         small = Sighting("lasting", 8, 1, "drift", 0, "")
         assert not drifts.may_be(small)  # no farther off than on other days
         assert drifts.may_be(replace(small, kind="stuck"))
-        return [one.node for one in drifts.sightings() if one.condition == 1]
+        return [one.node for one in drifts.news() if one.condition == 1]
 
     assert seen(0.0) == [4]
     assert seen(4.0) == [4]
@@ -261,8 +261,9 @@ def test_a_condition_that_drifts_makes_no_other_one_drift():
             name: Said(y, y, nothing, nothing, np.ones(10, np.uint8)) for name, y in rows.items()
         }
         drifts.hear(said, NAMES[:10], time, {"t": 1, "rh": 2}, set())
-    assert [(one.node, one.condition) for one in drifts.sightings()] == [(4, 1)]
-    assert "what its companions and its rh imply, and growing" in drifts.sightings()[0].text
+    (one,) = drifts.news()
+    assert (one.node, one.condition) == (4, 1)
+    assert "what its companions and its rh imply, and growing" in one.text
 
 
 def test_companions_are_in_the_file_and_those_of_earlier_files_are_read(tmp_path):
@@ -346,9 +347,9 @@ def test_skewed_quantities_are_judged_on_their_scale_and_told_in_their_units(tmp
         y[5] = power.back(power.forward(y[5]) + 0.1 * found["dust"].rest[5] * max(0, row - 900))
         said = {"dust": Said(y, y, nothing, nothing, np.ones(24, np.uint8))}
         drifts.hear(said, names, row, {"dust": 1}, set())
-        if drifts.sightings():
+        if seen := drifts.news():
             break
-    (one,) = drifts.sightings()
+    (one,) = seen
     assert one.node == 6
     assert one.value == y[5]
     assert 0.3 < one.expected / X[row, 5] < 3.0

@@ -9,8 +9,8 @@ is off by so much.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +31,7 @@ from fieldmend.text import figure, shown
 
 AGREES = 0.5  # of its own distance that another condition is off by, each in its limits
 FIELDS = tuple(Implied.__annotations__)
+Key = tuple[str, int, int]
 
 
 @dataclass(frozen=True)
@@ -99,7 +100,8 @@ class Drifts:
     def __init__(self, companions: Companions) -> None:
         self.companions = companions
         self._past: dict[str, Past] = {}
-        self._now: list[Sighting] = []
+        self._row: dict[Key, int] = {}  # slots in a row that it was seen in, up to the newest
+        self._seen: dict[Key, Sighting] = {}  # since somebody asked
         # Condition → node → what is left of how far off it is, and all of it, in their limits.
         self._ratio: dict[str, dict[int, tuple[float, float]]] = {}
         self._names: dict[int, str] = {}
@@ -115,11 +117,12 @@ class Drifts:
         """One slot. `aside`: ids of nodes whose own fault is known."""
         place = {name: k for k, name in enumerate(nodes)}
         columns = np.array([place.get(name, -1) for name in self.companions.nodes], np.intp)
-        self._now, self._ratio = [], {}
+        self._ratio = {}
         self._names = {number: name for name, number in ids.items()}
         if not columns.size or columns.min() < 0:
+            self._row = {}
             return
-        off = {}
+        off, found = {}, list[Sighting]()
         for name, part in self.companions.parts.items():
             if name in said and name in ids:
                 now = _Slot.of(part, said[name], columns, aside)
@@ -130,11 +133,23 @@ class Drifts:
             now.take_off(None if other is None else other.off)
             both = zip(now.ratio.tolist(), (now.alone / now.part.limit).tolist(), strict=True)
             self._ratio[name] = dict(zip((columns + 1).tolist(), both, strict=True))
-            self._now += self._seen(name, now, columns, time, condition=ids[name], aside=aside)
+            found += self._far(name, now, columns, time, condition=ids[name], aside=aside)
+        self._remember(one for one in found if self.may_be(one))
 
-    def sightings(self) -> list[Sighting]:
-        """What drifts in the newest slot."""
-        return [one for one in self._now if self.may_be(one)]
+    def _remember(self, found: Iterable[Sighting]) -> None:
+        """For who asks: a drift may show at one time of day, and he come at another."""
+        now = {one.key: one for one in found}
+        self._row = {key: self._row.get(key, 0) + 1 for key in now}
+        for key, one in now.items():
+            before = self._seen.get(key)
+            if before is None or self._row[key] >= before.times:
+                self._seen[key] = replace(one, times=self._row[key])
+
+    def news(self) -> list[Sighting]:
+        """What drifted in the slots since this was last asked, and in how many in a row."""
+        out = list(self._seen.values())
+        self._row, self._seen = {}, {}
+        return out
 
     def may_be(self, one: Sighting) -> bool:
         """Whether what companions imply speaks for a drift, wherever it was seen.
@@ -154,7 +169,7 @@ class Drifts:
         largest = 1.0 / float(self.companions.parts[name].times)
         return abs(left) > largest and other < AGREES * abs(mine)
 
-    def _seen(
+    def _far(
         self, name: str, now: _Slot, columns: Array, time: int, *, condition: int, aside: set[int]
     ) -> Iterator[Sighting]:
         past = self._past.setdefault(name, Past.of(len(columns)))

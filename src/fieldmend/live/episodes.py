@@ -35,7 +35,7 @@ SIGHTINGS = {"drift": 2, "offset": 6, "dead": 6}
 
 @dataclass(frozen=True)
 class Sighting:
-    """What is the case in the newest slot. Of each `family`, a node has one at a time."""
+    """What is the case in the newest slots. Of each `family`, a node has one at a time."""
 
     family: str
     node: int  # the journal's id
@@ -47,6 +47,7 @@ class Sighting:
     expected: float | None = None
     score: float | None = None
     nodes: int = 1
+    times: int = 1  # that it was seen in a row, by who looks more often than he is asked
 
     @property
     def key(self) -> tuple[str, int, int]:
@@ -115,7 +116,7 @@ class Episodes:
             if key in self.open:
                 self.open[key].last = slot
                 continue
-            times = self.seen_before.get(key, 0) + 1
+            times = self.seen_before.get(key, 0) + one.times
             if times >= SIGHTINGS.get(one.kind, 1):
                 self._open(connection, one, slot, closing)
             self.seen_before[key] = times

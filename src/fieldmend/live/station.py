@@ -108,6 +108,7 @@ class Station:
         self.follower.replay(
             grid, lambda said, time: self.drifts.hear(said, grid.nodes, time, ids, self._faulty())
         )
+        self.drifts.news()  # what drifted then was told then
 
     def _faulty(self) -> set[int]:
         """Ids of nodes whose own fault is known."""
@@ -259,7 +260,7 @@ class Station:
                 one = Closing(slot, 1, now, self.follower.name, self.smoothing, window)
                 said = settled.row((slot - window[0]) // self.slot)
                 made = closing.write(connection, one, said, ids)
-            found = self.drifts.sightings()
+            found = self.drifts.news()
             if 2 * self.recent.rows >= self.settings.smoothed:  # less tells no fault from a habit
                 seen = lasting(settled, ids, self._followed())
                 found += [one for one in seen if self.drifts.may_be(one)]
