@@ -17,7 +17,7 @@ import fieldmend as fm
 from fieldmend.flags import BAD
 from fieldmend.live.companions import Companions
 from fieldmend.live.view import View
-from live_network import asked_for_intellab, cut, feed, intellab, station
+from live_network import asked_for_intellab, catch_up, cut, feed, intellab, station
 
 RESULTS = Path(__file__).parent / "results" / "live_detection.md"
 FITTED, BEFORE = 864, 150
@@ -27,7 +27,8 @@ def run(model, companions, grid, X, first):
     """Episodes as (kind, node, slot that opened it, nodes), and rev 0 flags, slots × nodes."""
     flags = np.zeros(X.shape, np.uint8)
     with station(model, int(grid.times[first]), companions) as one:
-        for row in range(first, len(X)):
+        catch_up(one, grid, range(first, FITTED), {"temperature": X})
+        for row in range(FITTED, len(X)):
             feed(one, grid, row, {"temperature": X})
         order = [one.intake.writer.nodes[name] - 1 for name in grid.nodes]
         for slot, blob in one.journal.connection.execute(

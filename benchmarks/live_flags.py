@@ -27,7 +27,9 @@ DAY, BEFORE = 288, 50  # slots
 DRIFTS = 8  # column of a line
 GATES = 0.5, 0.75, 1.0, 1.5, 2.0, 3.0  # times what the past says, to see what that would give
 At = tuple[int, int]
-REAL = 10  # cases of IntelLab: their numbers, with or without the file
+REAL = 9  # cases of IntelLab: their numbers, with or without the file
+FIRST = 400  # slots of the stream that its first model is fitted to; then one a day
+Part = tuple[slice, list[slice]]  # slots that a model is fitted to, and that it follows
 HEAD = (
     "| network | model of | followed | readings | flagged | of them also by `recover` "
     "| false in 10⁴ | drifts seen / node-days | spikes: size | put | flagged at once |"
@@ -43,29 +45,33 @@ UNDER = (
 class Case:
     name: str
     grid: Grid
-    fitted: slice
-    followed: list[slice]
+    parts: list[Part]
     said: tuple[str, str]
     judged: str
     sizes: tuple[float, ...]
+    rounds: int = 2  # of readings that are put in
 
 
 def real() -> Iterator[Case]:
     both, alone = intellab("temperature", "humidity"), intellab("temperature")
-    parts = [
-        (slice(0, 864), [slice(864, 1440)], ("4-6 March", "7-8 March")),
-        (slice(288, 1152), [slice(1152, 1440), slice(BEFORE, 288)], ("5-7 March", "8, 4 March")),
-        (slice(576, 1440), [slice(BEFORE, 576)], ("6-8 March", "4-5 March")),
+    parts: list[tuple[Part, tuple[str, str]]] = [
+        ((slice(0, 864), [slice(864, 1440)]), ("4-6 March", "7-8 March")),
+        ((slice(288, 1152), [slice(1152, 1440), slice(BEFORE, 288)]), ("5-7 March", "8, 4 March")),
+        ((slice(576, 1440), [slice(BEFORE, 576)]), ("6-8 March", "4-5 March")),
     ]
-    for part in parts:
-        yield Case("IntelLab °C, with humidity", both, *part, "temperature", (0.5, 1.0, 2.0, 5.0))
-    for part in parts:
-        yield Case("IntelLab °C alone", alone, *part, "temperature", (1.0, 2.0))
-    yield Case("IntelLab %, with temperature", both, *parts[0], "humidity", (3.0,))
-    for days in (2, 3, 4):  # as it runs: the day after those that the model has seen
-        part = slice(0, days * DAY), [slice(days * DAY, (days + 1) * DAY)]
-        said = (f"4-{3 + days} March", f"{4 + days} March")
-        yield Case("IntelLab °C, with humidity", both, *part, said, "temperature", (1.0, 2.0, 5.0))
+    for part, said in parts:
+        sizes = (0.5, 1.0, 2.0, 5.0)
+        yield Case("IntelLab °C, with humidity", both, [part], said, "temperature", sizes)
+    for part, said in parts:
+        yield Case("IntelLab °C alone", alone, [part], said, "temperature", (1.0, 2.0))
+    part, said = parts[0]
+    yield Case("IntelLab %, with temperature", both, [part], said, "humidity", (3.0,))
+    starts = range(FIRST, len(both.times), DAY)
+    runs = [(slice(0, t), [slice(t, min(t + DAY, len(both.times)))]) for t in starts]
+    said = (f"all before: the first {FIRST} slots, then each day anew", "what comes after them")
+    sizes = (1.0, 2.0, 5.0)
+    yield Case("IntelLab °C, with humidity", both, runs, said, "temperature", sizes, rounds=4)
+    yield Case("IntelLab °C alone", alone, runs, said, "temperature", sizes, rounds=4)
 
 
 def simulated() -> Iterator[Case]:
@@ -75,8 +81,9 @@ def simulated() -> Iterator[Case]:
             X = make(np.random.default_rng(seed))
             grid = fm.Grid.of(X, condition=kind, start="2024-03-04")
             size = 0.2 * float(np.quantile(X, 0.95) - np.quantile(X, 0.05))
-            part = slice(0, 3 * DAY), [slice(3 * DAY, len(X))], ("3 days", "2 days")
-            yield Case(f"simulated {kind}, seed {seed}", grid, *part, kind, (size,))
+            parts = [(slice(0, 3 * DAY), [slice(3 * DAY, len(X))])]
+            said = "3 days", "2 days"
+            yield Case(f"simulated {kind}, seed {seed}", grid, parts, said, kind, (size,))
 
 
 def _walk(rng: np.random.Generator, slots: int, width: int, memory: float) -> Array:
@@ -122,37 +129,67 @@ def put(case: Case, seen: Array, size: float, rng: np.random.Generator) -> tuple
     return replace(case.grid, values={**case.grid.values, case.judged: Y}), at
 
 
-def followed(
-    case: Case, model: fm.FieldModel, companions: Companions, grid: Grid
-) -> tuple[Array, int]:
+@dataclass(frozen=True)
+class Judge:
+    """One part's model, and who is heard beside it."""
+
+    model: fm.FieldModel
+    companions: Companions
+    followed: list[slice]
+
+
+def judges(case: Case) -> list[Judge]:
+    out = []
+    for fitted, later in case.parts:
+        past = cut(case.grid, fitted)
+        model = fm.recover(past, holdout=False).model
+        out.append(Judge(model, Companions.fit(past, model), later))
+    return out
+
+
+def by_recover(case: Case) -> Array:
+    """What a recovery of the whole record calls false."""
+    return np.isin(fm.recover(case.grid, holdout=False)[case.judged].flag, BAD)
+
+
+def followed(case: Case, judges: list[Judge], grid: Grid) -> tuple[Array, int]:
     """Flags of rev 0, slots × nodes, 0 where nothing was followed; and drifts that were seen."""
     out, drifting = np.zeros(grid.values[case.judged].shape, np.uint8), 0
     ids = {name: int(name != case.judged) for name in grid.values}
-    for part in case.followed:
-        follower, drifts = Follower(model, witnesses=companions.witnesses), Drifts(companions)
-        known: set[int] = set()
+    for judge, part in [(one, part) for one in judges for part in one.followed]:
+        follower = Follower(judge.model, witnesses=judge.companions.witnesses)
+        drifts, known = Drifts(judge.companions), set[int]()
         for row in range(max(0, part.start - 3 * BEFORE), part.stop):
             readings = {name: X[row] for name, X in grid.values.items()}
             said = follower.follow(readings, grid.nodes, int(grid.times[row]), grid.slot)
             drifts.hear(said, grid.nodes, int(grid.times[row]), ids, known)
+            news = drifts.news()
             if row >= part.start:
                 out[row] = said[case.judged].flag
-                known |= {one.node for one in drifts.sightings() if one.condition == 0}
+                known |= {one.node for one in news if one.condition == 0}
         drifting += len(known)
     return out, drifting
 
 
-def measured(case: Case, rounds: int) -> Iterator[str]:
-    past = cut(case.grid, case.fitted)
+def hits(case: Case, judges: list[Judge], seen: Array, size: float, rng) -> list[bool]:
+    """Of single readings off by that much: whether they are flagged at once."""
+    out = []
+    for _ in range(case.rounds):
+        changed, at = put(case, seen, size, rng)
+        flag, _ = followed(case, judges, changed)
+        out += [bool(flag[one] in BAD) for one in at]
+    return out
+
+
+def measured(case: Case) -> Iterator[str]:
     try:
-        model = fm.recover(past, holdout=False).model
+        every = judges(case)
     except fm.InputError:
         yield f"| {case.name} | none: solved on a power of the readings |" + " |" * 9
         return
-    found = Companions.fit(past, model)
     X = case.grid.values[case.judged]
-    flag, drifts = followed(case, model, found, case.grid)
-    later = np.isin(fm.recover(case.grid, holdout=False)[case.judged].flag, BAD)
+    flag, drifts = followed(case, every, case.grid)
+    later = by_recover(case)
     seen, bad = np.isfinite(X) & (flag > 0), np.isin(flag, BAD)
     false = bad & ~later & seen
     first = (
@@ -162,45 +199,33 @@ def measured(case: Case, rounds: int) -> Iterator[str]:
     )
     rng = np.random.default_rng(3)
     for size in case.sizes:
-        number = hit = 0
-        for _ in range(rounds):
-            changed, at = put(case, seen, size, rng)
-            flag, _ = followed(case, model, found, changed)
-            number, hit = number + len(at), hit + sum(flag[one] in BAD for one in at)
-        yield f"{first}| {size:.3g} | {number} | {100 * hit / number:.1f} % |"
+        found = hits(case, every, seen, size, rng)
+        yield f"{first}| {size:.3g} | {len(found)} | {100 * np.mean(found):.1f} % |"
         first = "|" * 8 + " "
 
 
-def by_gates(case: Case, rounds: int) -> str:
+def by_gates(case: Case) -> str:
     """What other gates would give: is it the gate, or what a reading tells when it comes?"""
-    past = cut(case.grid, case.fitted)
-    model = fm.recover(past, holdout=False).model
-    found = Companions.fit(past, model)
-    later = np.isin(fm.recover(case.grid, holdout=False)[case.judged].flag, BAD)
+    (one,) = judges(case)
+    later = by_recover(case)
     cells = []
     for times in GATES:
         mine = {
-            name: replace(one, gate=times * one.gate, alone=times * one.alone)
-            for name, one in found.witnesses.items()
+            name: replace(witness, gate=times * witness.gate, alone=times * witness.alone)
+            for name, witness in one.companions.witnesses.items()
         }
-        other = replace(found, witnesses=mine, parts={})
-        flag, _ = followed(case, model, other, case.grid)
+        other = [replace(one, companions=replace(one.companions, witnesses=mine, parts={}))]
+        flag, _ = followed(case, other, case.grid)
         seen = np.isfinite(case.grid.values[case.judged]) & (flag > 0)
         false = 1e4 * (np.isin(flag, BAD) & ~later & seen).sum() / seen.sum()
-        rng, hits = np.random.default_rng(3), []
-        for _ in range(rounds):
-            changed, at = put(case, seen, 1.0, rng)
-            flag, _ = followed(case, model, other, changed)
-            hits += [flag[one] in BAD for one in at]
-        cells.append(f"{100 * np.mean(hits):.1f} % / {false:.1f}")
+        found = hits(case, other, seen, 1.0, np.random.default_rng(3))
+        cells.append(f"{100 * np.mean(found):.1f} % / {false:.1f}")
     return f"| {case.said[0]} | {case.said[1]} | " + " | ".join(cells) + " |"
 
 
 def drifts_anew(case: Case, lines: list[str]) -> list[str]:
     """A case's kept lines, its drifts counted by the code as it is: flags do not depend on them."""
-    past = cut(case.grid, case.fitted)
-    model = fm.recover(past, holdout=False).model
-    number = followed(case, model, Companions.fit(past, model), case.grid)[1]
+    number = followed(case, judges(case), case.grid)[1]
     cells = lines[0].split("|")
     days = cells[DRIFTS].split("/")[1].strip()
     cells[DRIFTS] = f" {number} / {days} "
@@ -211,7 +236,6 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--drifts", action="store_true", help="these alone; the rest is kept")
     parser.add_argument("--gates", action="store_true", help="other gates; the rest is kept")
-    parser.add_argument("--rounds", type=int, default=2)
     parser.add_argument("--only", type=int, nargs="*", help="numbers of cases; others are kept")
     given = parser.parse_args()
     head = [
@@ -220,8 +244,10 @@ def main() -> None:
         "Slots of 5 min, IntelLab with 51 nodes (`python benchmarks/live_flags.py`). False: flagged"
         " when its slot ended, not put there, and not flagged by `recover` on the whole record. No"
         " line of IntelLab is unseen: rules and constants were chosen among several by looking at"
-        " all of them; those of drifts by all simulated networks too. The"
-        " lines with one day followed are as it runs: a model of the days before.",
+        " all of them; those of drifts by all simulated networks too. Live itself fits its first"
+        f" model to {FIRST} slots and a new one each day: the lines that say so are as it runs,"
+        " over all that was recorded after those slots; the others have models of days that do"
+        " not come right before.",
         "",
         HEAD,
         "| --- " * 11 + "|",
@@ -236,7 +262,7 @@ def main() -> None:
         found = json.loads(kept.read_text()) if kept.exists() else {}
         found[OTHER] = []
         for number in (0, 1, 2):
-            found[OTHER].append(by_gates(cases[number], given.rounds))
+            found[OTHER].append(by_gates(cases[number]))
             print(found[OTHER][-1], flush=True)
         store(kept, head, found)
     for number, case in cases.items():
@@ -245,7 +271,7 @@ def main() -> None:
         lines = []
         found = json.loads(kept.read_text()) if kept.exists() else {}
         again = drifts_anew(case, found[f"{number:02}"]) if given.drifts else None
-        for line in again or measured(case, given.rounds):
+        for line in again or measured(case):
             print(line, flush=True)
             lines.append(line)
         found[f"{number:02}"] = lines
