@@ -64,14 +64,15 @@ def untouched(grid, model, companions, say) -> None:
 
 
 def stuck(grid, model, companions, say) -> None:
-    """Every fourth node sticks."""
-    X, rng = grid.values["temperature"], np.random.default_rng(3)
+    """Every fourth node sticks, within the first day."""
+    grid, rng = cut(grid, slice(0, FITTED + 288)), np.random.default_rng(3)
+    X = grid.values["temperature"]
     begun = {k: int(rng.integers(FITTED, len(X) - 100)) for k in range(0, X.shape[1], 4)}
     Y = X.copy()
     for k, t in begun.items():
         Y[t:, k] = np.where(np.isfinite(X[t:, k]), X[t - 1, k], np.nan)
     episodes, _ = run(model, companions, grid, Y, FITTED - BEFORE)
-    say(_delays("stuck", begun, episodes, grid.nodes))
+    say(_delays("stuck, in the first 288 of them", begun, episodes, grid.nodes))
 
 
 def drift(grid, model, companions, say) -> None:
