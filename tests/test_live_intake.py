@@ -82,7 +82,8 @@ def test_numbers_that_never_came_are_counted_and_late_ones_leave_the_count(intak
     assert counts(intake)["sequence_gaps"] == 6
 
 
-def test_a_full_disk_refuses_and_goes_on_when_there_is_room(intake):
+def test_a_full_disk_refuses_and_goes_on_when_there_is_room(intake, caplog):
+    caplog.set_level("INFO")
     run = intake.journal.connection.execute
     (pages,) = run("PRAGMA page_count").fetchone()
     run(f"PRAGMA max_page_count = {pages}")
@@ -94,6 +95,10 @@ def test_a_full_disk_refuses_and_goes_on_when_there_is_room(intake):
     run("PRAGMA max_page_count = 1000000")
     assert intake.post(many)["stored"] == 3000
     assert intake.health()["status"] == "ok"
+    assert [one.message[:29] for one in caplog.records] == [
+        "the journal cannot be written",
+        "the journal can be written ag",
+    ]
 
 
 def test_too_much_at_once_is_pressed_back(intake, monkeypatch):

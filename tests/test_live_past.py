@@ -9,6 +9,7 @@ import pytest
 import fieldmend as fm
 from fieldmend.cli import main
 from fieldmend.live import refitting
+from fieldmend.live.modelling import neighbours
 from fieldmend.live.view import View
 
 
@@ -36,6 +37,17 @@ def test_what_the_past_knows_the_page_shows(tmp_path, capsys):
     assert math.isclose(last["x"] - first["x"], 0.05 / 2)
     assert first["y"] == 60
     assert "the network's page: http://127.0.0.1:" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("nodes", [2, 3, 6])
+def test_the_nodes_most_like_a_node_are_others(nodes):
+    course = np.cumsum(np.random.default_rng(5).normal(0, 0.3, (200, 1)), axis=0)
+    noise = np.random.default_rng(6).normal(0, 0.1, (200, nodes))
+    found = neighbours(fm.FieldModel.fit(fm.Grid.of(course + noise, condition="t")))
+    assert len(found) == nodes
+    for name, others in found.items():
+        assert name not in others
+        assert len(others) == min(3, nodes - 1)
 
 
 def test_a_network_of_many_nodes_has_one_model_of_what_is_straight(monkeypatch):

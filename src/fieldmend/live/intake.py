@@ -203,6 +203,7 @@ class Intake:
                     self._commit([ticket])
             return
         if self.health.status == "degraded":
+            log.info("the journal can be written again")
             self.health.set("ok")
         for ticket, result in zip(batch, results, strict=True):
             ticket.result = result

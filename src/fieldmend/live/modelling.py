@@ -206,7 +206,7 @@ def neighbours(model: FieldModel) -> dict[str, list[str]]:
     out = {}
     for k, name in enumerate(model.nodes):
         likeness = unit @ unit[k]
-        likeness[k] = -np.inf
-        nearest = np.argsort(-likeness, kind="stable")[:NEIGHBOURS]
+        likeness[k] = -np.inf  # its own comes last, and of three nodes two are others
+        nearest = np.argsort(-likeness, kind="stable")[: min(NEIGHBOURS, len(unit) - 1)]
         out[name] = [model.nodes[int(j)] for j in nearest]
     return out
