@@ -26,6 +26,23 @@ def test_slots_are_anchored_to_the_epoch_and_closed_on_the_left():
     np.testing.assert_array_equal(grid.values["t"].ravel(), [2, 5, np.nan, 7])
 
 
+def test_readings_that_scatter_about_the_beginnings_of_slots_go_to_the_nearest():
+    rng = np.random.default_rng(3)
+    sent = 1800 * np.arange(400) + rng.uniform(-240, 240, 400)
+    grid = fm.read(frame(sent, np.arange(400))).grid()
+    np.testing.assert_array_equal(grid.values["t"].ravel(), np.arange(400))
+    assert grid.times[0] == START.value // 1000  # named by what it was sent for
+    assert "nearest to it" in " ".join(grid.origin.notes)
+
+
+def test_slots_of_several_readings_hold_their_left_edge():
+    day = 600 * np.arange(6 * 8, 6 * 17)  # every ten minutes, from eight to five
+    sent = np.concatenate([86400 * d + day for d in range(30)])
+    grid = fm.read(frame(sent, np.arange(len(sent)))).grid(slot="1h")
+    assert np.isfinite(grid.values["t"]).sum() == 30 * 9
+    assert "nearest to it" not in " ".join(grid.origin.notes)
+
+
 def test_slots_before_1970():
     stamps = pd.to_datetime(["1950-06-01 00:00:01", "1950-06-01 00:00:59", "1950-06-01 00:01:00"])
     grid = fm.read(pd.DataFrame({"node": "a", "time": stamps, "t": [1.0, 3.0, 5.0]})).grid("1min")

@@ -30,12 +30,18 @@ SHARE = 8  # of memory that is limited, a grid takes one part of so many
 
 @dataclass(frozen=True)
 class Frame:
-    """Where the slots lie."""
+    """Where the slots lie: `start` names the first, which begins `early` before that."""
 
     start: int
     slot: int
     slots: int
     nodes: int
+    early: int = 0
+
+    @property
+    def begin(self) -> int:
+        """Where the first slot begins."""
+        return self.start - self.early
 
 
 def stretches(
@@ -49,7 +55,7 @@ def stretches(
         return
     found = con.execute(
         f"SELECT (t - $start) // $width AS b, count(*) AS n FROM {relation} GROUP BY b",
-        {"start": frame.start, "width": frame.slot * per_bin},
+        {"start": frame.begin, "width": frame.slot * per_bin},
     ).fetchnumpy()
     counts = np.zeros(-(-frame.slots // per_bin), dtype=np.int64)
     counts[np.asarray(found["b"])] = np.asarray(found["n"]) * weight

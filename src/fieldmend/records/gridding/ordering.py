@@ -71,3 +71,16 @@ def median_step(series: Ints, t: Ints) -> int | None:
     counts = np.diff(np.r_[starts, len(series)])
     medians = np.sort(steps[starts + (counts - 1) // 2])
     return int(medians[(len(medians) - 1) // 2])
+
+
+def occupied(series: Ints, t: Ints, length: int) -> int:
+    """How many slots of a length hold readings, summed over series.
+
+    Examples
+    --------
+    >>> occupied(np.array([0, 0, 1, 1]), np.array([1, 9, 9, 11]), 10)
+    3
+    """
+    series, slot = ordered(series, t // length)
+    fresh = (series[1:] != series[:-1]) | (slot[1:] != slot[:-1])
+    return int(np.count_nonzero(fresh)) + bool(len(t))

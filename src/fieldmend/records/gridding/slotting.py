@@ -1,6 +1,7 @@
 """From records to the grid: the slot length, and one value per node and slot.
 
-Slots are anchored to 1970 UTC, closed on the left, labelled by their left edge.
+Slots are anchored to 1970 UTC, closed on the left, labelled by their left edge; where stamps scatter
+about such edges, each reading goes to the nearest.
 """
 
 import math
@@ -16,7 +17,7 @@ from fieldmend.grid import Grid
 from fieldmend.quantities import turn
 from fieldmend.records.gridding import filling
 from fieldmend.records.gridding.filling import VALUES, Array, Frame
-from fieldmend.records.gridding.ordering import median_step
+from fieldmend.records.gridding.ordering import median_step, occupied
 from fieldmend.records.gridding.twins import twins
 from fieldmend.records.sql import one
 from fieldmend.records.table.clock import stamped
@@ -49,6 +50,7 @@ MANY_SLOTS = 100_000
 EMPTY = 1000  # slots to a row that nobody meant, where slots are many
 STEPS_FROM = 1_000_000  # rows that the slot length is found from
 TURNED = 20_000  # readings that say how far round a direction goes
+SCATTERED = 0.01  # of the places with a reading: so many more make it worth that slots begin earlier
 MOST_ASSUMED = 10_000  # slots, where the readings do not say how long one is
 
 
@@ -61,8 +63,10 @@ def build(records: "Records", slot: Any, slot_value: str, seed: int) -> Grid:
     length, said = (
         (microseconds(slot), "given") if slot is not None else found(records, low, high, rows)
     )
-    slots = high // length - low // length + 1
-    frame = Frame(low // length * length, length, slots, len(records.nodes))
+    early = _early(records, length, low, high, rows)
+    first, last = (low + early) // length, (high + early) // length
+    slots = last - first + 1
+    frame = Frame(first * length, length, slots, len(records.nodes), early)
     if frame.start < -(2**63) or frame.start + slots * length >= 2**63:
         raise InputError(
             f"the times go from {stamped(low)} to {stamped(high)}: no clock tells such years",
@@ -84,7 +88,7 @@ def build(records: "Records", slot: Any, slot_value: str, seed: int) -> Grid:
     counts = _fill(records, values, frame, slot_value, seed)
     origin = replace(
         records.origin,
-        notes=(*records.origin.notes, f"slot {slot_length(length)}, {said}", *notes),
+        notes=(*records.origin.notes, f"slot {slot_length(length)}, {said}{_where(early)}", *notes),
         warnings=(
             *records.origin.warnings,
             *_sparse(max(counts.values()), frame),
@@ -113,7 +117,7 @@ def _fill(
         found = _rows(records, frame, low, high, width)
         t, node = found["t"], found["id"]
         key = filling.shuffled(t, node, seed) if slot_value == "random" else t
-        base = ((t - frame.start) // frame.slot - low) * frame.nodes
+        base = ((t - frame.begin) // frame.slot - low) * frame.nodes
         cells = (high - low) * frame.nodes
         for name, seen, cell, v in records.shape.parts(
             found, base, records.conditions, records.kinds
@@ -143,7 +147,7 @@ def _rows(records: "Records", frame: Frame, low: int, high: int, width: int) -> 
     arrays = records.con.execute(
         f"SELECT id, {kind}t, {picked} FROM used JOIN label USING (node){records.shape.join} "
         "WHERE t >= $low AND t < $high",
-        {"low": frame.start + low * frame.slot, "high": frame.start + high * frame.slot},
+        {"low": frame.begin + low * frame.slot, "high": frame.begin + high * frame.slot},
     ).fetchnumpy()
     return {
         name: np.ma.filled(array, np.nan) if name[0] == "v" else np.asarray(array)
@@ -180,9 +184,8 @@ def microseconds(slot: Any) -> int:
 def found(records: "Records", low: int, high: int, rows: int) -> tuple[int, str]:
     """The slot length: the median over nodes of the median step between a node's readings."""
     step = None
-    if rows > STEPS_FROM:  # a stretch of time that holds enough
-        start = low + (high - low) * 2 // 5
-        step = _step(records, start, start + (high - low) * STEPS_FROM // rows)
+    if rows > STEPS_FROM:
+        step = _step(records, *_stretch(low, high, rows))
     if step is None:
         step = _step(records, low, high)
     if step is None:
@@ -201,14 +204,47 @@ def _assumed(span: int) -> int:
     return next(longer, ROUND[-1])
 
 
+def _stretch(low: int, high: int, rows: int) -> tuple[int, int]:
+    """A stretch of time that holds enough rows, from within the record."""
+    if rows <= STEPS_FROM:
+        return low, high
+    start = low + (high - low) * 2 // 5
+    return start, start + (high - low) * STEPS_FROM // rows
+
+
 def _step(records: "Records", low: int, high: int) -> int | None:
+    return median_step(*_stamps(records, low, high))
+
+
+def _stamps(records: "Records", low: int, high: int) -> tuple[Array, Array]:
+    """Series (node and kind) and time of the rows of a stretch."""
     series = records.shape.series(len(records.kinds))
     rows = records.con.execute(
         f"SELECT {series} AS series, t FROM used JOIN label USING (node){records.shape.join} "
         f"WHERE t BETWEEN $low AND $high LIMIT {2 * STEPS_FROM}",
         {"low": low, "high": high},
     ).fetchnumpy()
-    return median_step(np.asarray(rows["series"]), np.asarray(rows["t"]))
+    return np.asarray(rows["series"]), np.asarray(rows["t"])
+
+
+def _early(records: "Records", length: int, low: int, high: int, rows: int) -> int:
+    """By how much slots begin before their label: half of one, or not at all.
+
+    A node that sends every half hour, a few minutes before or after it, has two readings in one
+    slot and none in the next, and what was sent looks lost. Of a series cut differently, one slot
+    more is chance; where slots hold several readings on purpose, so is the rest.
+    """
+    series, t = _stamps(records, *_stretch(low, high, rows))
+    step = median_step(series, t) if (t % length).any() else None
+    if step is None or 2 * step <= length:
+        return 0
+    half, as_they_are = length // 2, occupied(series, t, length)
+    gained = occupied(series, t + half, length) - as_they_are - len(np.unique(series))
+    return half if gained >= SCATTERED * as_they_are else 0
+
+
+def _where(early: int) -> str:
+    return "; each reading is in the slot whose beginning is nearest to it" if early else ""
 
 
 def _three_digits(step: float) -> int:
