@@ -1,7 +1,7 @@
 """From records to the grid: the slot length, and one value per node and slot.
 
-Slots are anchored to 1970 UTC, closed on the left, labelled by their left edge; where stamps scatter
-about such edges, each reading goes to the nearest.
+Slots are anchored to 1970 UTC, closed on the left, labelled by their left edge; where stamps
+scatter about such edges, each reading goes to the nearest.
 """
 
 import math
@@ -50,7 +50,7 @@ MANY_SLOTS = 100_000
 EMPTY = 1000  # slots to a row that nobody meant, where slots are many
 STEPS_FROM = 1_000_000  # rows that the slot length is found from
 TURNED = 20_000  # readings that say how far round a direction goes
-SCATTERED = 0.01  # of the places with a reading: so many more make it worth that slots begin earlier
+SCATTERED = 0.01  # of the places with a reading: so many more, and slots begin earlier
 MOST_ASSUMED = 10_000  # slots, where the readings do not say how long one is
 
 
