@@ -7,7 +7,8 @@ from scipy.stats import poisson
 import fieldmend as fm
 from fieldmend import faults
 from fieldmend.faults import ranking
-from fieldmend.faults.frozen import _by_chance, _crowds, _poisson, _runs, _unusual, frozen
+from fieldmend.faults.frozen import _by_chance, _crowds, _poisson, _unusual, frozen
+from fieldmend.faults.runs import runs_of
 from fieldmend.quantities import Kind, Quantity
 
 HOUR = 3_600_000_000
@@ -188,7 +189,7 @@ def test_chance_counts_how_many_runs_there_are():
         X[200:205, :3] = -1.0
         for i in range(others):
             X[300 + 10 * (i % 300) : 305 + 10 * (i % 300), 3 + i // 300] = -1.0
-        runs = _runs(X)
+        runs = runs_of(X)
         same = np.flatnonzero((runs.first == 200) & (runs.length == 5))
         return _by_chance(runs.of(same), runs, len(X))
 
@@ -227,7 +228,7 @@ def coarse(seed, slots=120, nodes=5):
 @pytest.mark.parametrize("seed", range(6))
 def test_runs_that_are_long_and_whose_edges_were_seen(seed):
     X = coarse(seed)
-    runs, want, lengths = _runs(X), [], {}
+    runs, want, lengths = runs_of(X), [], {}
     for n, column in enumerate(X.T):
         heard = [t for t in range(len(X)) if not np.isnan(column[t])]
         changes = [i for i in range(1, len(heard)) if column[heard[i]] != column[heard[i - 1]]]
@@ -249,12 +250,12 @@ def test_runs_that_are_long_and_whose_edges_were_seen(seed):
 def test_four_equal_readings_are_a_run_and_three_may_be_one_sent_again():
     X = np.arange(2000.0)[:, None] + np.zeros(3)
     X[1:5, 0] = X[101:104, 0] = -1.0  # the first reading of all was another
-    runs = _runs(X)
+    runs = runs_of(X)
     long = _unusual(runs, X.shape)
     assert [*zip(runs.first[long].tolist(), runs.length[long].tolist(), strict=True)] == [(1, 4)]
     for heard, seen in ((7, 1), (8, 0)):  # the reading after it
         X[5:heard, 0] = np.nan
-        assert _unusual(_runs(X), X.shape).sum() == seen
+        assert _unusual(runs_of(X), X.shape).sum() == seen
 
 
 def by_first(runs):
@@ -266,7 +267,7 @@ def test_crowds_are_runs_that_may_share_both_edges(seed):
     X = coarse(seed)
     X[39:61, :3] = np.array([1.0, *[9.0] * 20, 1.0])[:, None]
     X[40, 0] = X[59, 1] = np.nan
-    runs = _runs(X)
+    runs = runs_of(X)
     runs = by_first(runs.of(np.flatnonzero(runs.length >= 2)))
     edges = {(int(a), int(b)) for a, b in zip(runs.first, runs.last, strict=True)}
     want = []
@@ -288,7 +289,7 @@ def test_a_crowd_is_chance_where_runs_are_many_or_others_are_as_still(seed):
     X = coarse(seed, slots=600, nodes=9)
     X[50:70, : 3 + seed % 4] = 9.0
     X[47:60, 7] = X[55 + seed % 16 : 85, 8] = X[45:75, 6] = 5.0
-    every = _runs(X)
+    every = runs_of(X)
     long = by_first(every.of(np.flatnonzero(every.length > 9)))
     for crowd in _crowds(long):
         own = long.of(crowd)

@@ -7,7 +7,6 @@ Who comes to the end of its range by its usual steps, and leaves it so, has arri
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import exp
 
 import numpy as np
@@ -15,6 +14,7 @@ import numpy as np
 from fieldmend.faults import history
 from fieldmend.faults.events import DAY
 from fieldmend.faults.labels import Context
+from fieldmend.faults.runs import Runs, runs_of
 from fieldmend.faults.stretches import Array, Mask
 
 # Fewer nodes are no crowd; fewer equal readings may be one that was sent again.
@@ -27,61 +27,28 @@ HABIT = 1 / 3
 DAYS, HOURS = 2, 4
 
 
-@dataclass(frozen=True)
-class Runs:
-    """Runs of equal readings, one node's after the other's."""
-
-    node: Array
-    length: Array
-    before: Array
-    """Slot of the reading before, −1 if there is none."""
-    first: Array
-    last: Array
-    after: Array
-    """Slot of the reading after, one past the record if there is none."""
-
-    def of(self, part: Array) -> Runs:
-        """Some of them."""
-        return Runs(*(getattr(self, name)[part] for name in self.__dataclass_fields__))
-
-
-def frozen(values: Array, context: Context) -> Mask:
+def frozen(values: Array, context: Context, runs: Runs | None = None) -> Mask:
     """Runs of equal readings that three nodes or more begin together and end together.
 
     Asked of runs twice as long as 99 in 100 of the node and of the network are. A reading may be
     lost on either edge; a run may last to the end of the record, but not begin with it.
     """
     out = np.zeros(values.shape, dtype=np.bool_)
-    every = _runs(values)
+    every = runs_of(values) if runs is None else runs
     long = every.of(np.flatnonzero(_unusual(every, values.shape)))
     long = long.of(np.argsort(long.first, kind="stable"))
     taken = np.zeros(long.node.size, dtype=np.bool_)
     for crowd in _crowds(long):
         crowd = crowd[~taken[crowd]]
         if not _by_chance(long.of(crowd), every, len(values)):
-            runs = [long.of(i) for i in crowd]
-            odd = sum(not (_arrived(values, r) or _resting(values, r, context)) for r in runs)
+            each = [long.of(i) for i in crowd]
+            odd = sum(not (_arrived(values, r) or _resting(values, r, context)) for r in each)
             # Who is often at rest is not now, if most of those who do the same are not.
             taken[crowd] |= odd >= NODES and 2 * odd > crowd.size
     for i in np.flatnonzero(taken):
         part = slice(long.first[i], long.last[i] + 1)
         out[part, long.node[i]] = ~np.isnan(values[part, long.node[i]])
     return out
-
-
-def _runs(values: Array) -> Runs:
-    """All runs of a network."""
-    parts = []
-    for n, column in enumerate(values.T):
-        at = np.flatnonzero(~np.isnan(column))
-        runs = history.repeats(column[at])
-        first, last = at[runs.start], at[runs.start + runs.length - 1]
-        before, after = np.append(-1, last[:-1]), np.append(first[1:], len(values))
-        if at.size:
-            parts.append((np.full(first.size, n), runs.length, before, first, last, after))
-    if not parts:
-        return Runs(*(np.zeros(0, int) for _ in Runs.__dataclass_fields__))
-    return Runs(*(np.concatenate(one) for one in zip(*parts, strict=True)))
 
 
 def _unusual(runs: Runs, shape: tuple[int, ...]) -> Mask:

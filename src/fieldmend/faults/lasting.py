@@ -41,7 +41,9 @@ from fieldmend.faults.labels import Context
 from fieldmend.faults.levels import shifted
 from fieldmend.faults.own_ways import as_rough, own_ways
 from fieldmend.faults.ramps import ramped
+from fieldmend.faults.relayed import relayed
 from fieldmend.faults.remembered import Expect, elsewhere
+from fieldmend.faults.runs import runs_of
 from fieldmend.faults.seen_too import by_conditions, seen_too
 from fieldmend.faults.settling import settled
 from fieldmend.faults.shifts import FEWEST_DAYS
@@ -210,7 +212,8 @@ def _still(values: Array, gross: Mask, full: Mask, context: Context) -> tuple[Ma
         return stuck(values, often_told(values)), np.zeros_like(gross)
     if context.quantity.kind is Kind.MIXED:
         return stuck(values, at_its_stops(values)), np.zeros_like(gross)
-    together = frozen(values, context) & ~full
+    runs = runs_of(values)
+    together = (frozen(values, context, runs) | relayed(values, context.quantity, runs)) & ~full
     out = stuck(values) & ~full
     out |= (flat(values, gross | out) | railed(values)) & ~full
     return out | together, together
