@@ -7,6 +7,7 @@ import pytest
 
 import fieldmend as fm
 from fieldmend.records.table.clock import AHEAD, micros, shape_of
+from fieldmend.records.table.timing import is_clock
 
 START = datetime(2024, 3, 30, 22, tzinfo=UTC)
 
@@ -89,3 +90,25 @@ def test_a_record_of_the_sixties_is_no_clock_that_was_never_set(tmp_path, first,
     file.write_text("\n".join(["station,time,wind", *rows]) + "\n")
     told = any("unset clocks" in warning for warning in fm.read(file).origin.warnings)
     assert told == warned
+
+
+@pytest.mark.parametrize("day", ["%d/%m/%Y", "%Y-%m-%d", "%d.%m.%Y", "%d %b %Y", "%d.%m.%y"])
+@pytest.mark.parametrize("clock", ["%H.%M.%S", "%H.%M"])
+@pytest.mark.parametrize("between", [" ", ";"])
+def test_clocks_with_points_are_clocks(tmp_path, day, clock, between):
+    moments = [START + timedelta(minutes=30 * i) for i in range(100)]
+    rows = [f"{t.strftime(day + between + clock)};{i},5" for i, t in enumerate(moments)]
+    head = "Date;Time;t" if between == ";" else "time;t"
+    path = tmp_path / "r.csv"
+    path.write_text("\n".join([head, *rows]) + "\n")
+    records = fm.read(path, dates="dmy")
+    assert records.origin.used == 100
+    assert records.grid().times[[0, -1]].tolist() == [micros(moments[0]), micros(moments[-1])]
+
+
+def test_hours_as_decimals_are_no_clock_with_points():
+    assert is_clock(["18.30", "19.00"])
+    assert is_clock(["18.00", "19.00"])
+    assert not is_clock(["18.50", "18.75", "19.00"])
+    assert not is_clock(["0.25", "0.5"])
+    assert not is_clock(["25.10", "26.10"])

@@ -18,6 +18,7 @@ DELIMITERS = (",", ";", "\t", "|", " ", BLANKS)
 WORDS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "bar", " ": "blank", BLANKS: "blanks"}
 LOOKED_AT = 200  # lines that decide
 TITLES = 60  # lines that may stand above the header
+POINTED = re.compile(r"([01]?\d|2[0-4])\.[0-5]\d")
 OWN = frozenset([*NODE, *TIME])  # names that stand in a header and nowhere else
 GROUPS_AND_COMMA = re.compile(r"[+-]?\d{1,3}(\.\d{3})+,\d+")  # 1.234,5
 GROUPED = re.compile(r"[+-]?\d{1,3}(,\d{3})+")  # 1,234 may be both
@@ -243,8 +244,10 @@ def decimal_mark(rows: Sequence[Sequence[str]], delimiter: str) -> str:
         return "," if surely and not pointed else "."
     commas = sum(bool(COMMA_NUMBER.fullmatch(cell) or GROUPS_AND_COMMA.fullmatch(cell))
                  for cell in cells)  # fmt: skip
-    points = sum("." in cell and bool(NUMBER.fullmatch(cell)) for cell in cells)
-    return "," if commas > points else "."
+    points = [cell for cell in cells if "." in cell and NUMBER.fullmatch(cell)]
+    if any(COMMA_NUMBER.fullmatch(cell) and not GROUPED.fullmatch(cell) for cell in cells):
+        points = [cell for cell in points if not POINTED.fullmatch(cell)]  # a time of day: 18.30
+    return "," if commas > len(points) else "."
 
 
 def _score(delimiter: str, lines: list[str], known: frozenset[str]) -> tuple[float, ...]:

@@ -61,6 +61,8 @@ class Stage:
     """Columns of stretches of time, "29.01.2024 00:00 - 29.01.2024 00:15": each begins there."""
     grouped: set[int] = field(default_factory=set)
     """Columns whose numbers are written in groups of thousands."""
+    compass: set[int] = field(default_factory=set)
+    """Columns of directions that are written as points of the compass."""
     season: str = ""
     """The zone that it names instead, if that is no one offset: EST/EDT."""
     json: bool = False

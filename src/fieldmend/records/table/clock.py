@@ -35,6 +35,7 @@ TWELVE = re.compile(
     re.IGNORECASE,
 )
 STRETCH = re.compile(r"(\d\S*(?: [\d:]\S*)?)\s*(?: [-–—] | to | bis |/)\s*(\d{1,4}[-/.].*)")
+POINTED = re.compile(r"[T ]\d{1,2}\.\d\d(\.\d\d)?$")  # 10/03/2004 18.00.00, as in Italy
 NOON = re.compile(r"([apAP])\.\s?[mM]\.?")
 MIDNIGHT = re.compile(r"[ T]24:00(:00([.,]0+)?)?([ Zz+-]|$)")  # the next day's 00:00
 SHORT = re.compile(r"(\d{1,2})[-/.](\d{1,2})[-/.]\d{2}\b(?!\d).*")

@@ -19,7 +19,7 @@ from fieldmend.records.sources.parquet import refuse_claim
 from fieldmend.records.sources.stage import Stage
 from fieldmend.records.sources.text import Reject, record_lines
 from fieldmend.records.sql import one
-from fieldmend.records.table import clock, parts, timing, written
+from fieldmend.records.table import clock, compass, parts, timing, written
 from fieldmend.records.table.roles import Roles
 from fieldmend.records.table.shapes import MATRIX, Shape
 from fieldmend.records.vocabulary import MISSING
@@ -260,6 +260,11 @@ def _as_formats_have_it(
     """SQL for the stamp, for its part that a format reads, and for the µs to add to that."""
     if any(clock.NOON.search(cell) for cell in sampled):  # Spanish: 3:45 p. m.
         text = f"regexp_replace({text}, '{clock.NOON.pattern}', '\\1m')"
+    if form != "marks" and any(clock.POINTED.search(cell) for cell in sampled):
+        for groups in (3, 2):
+            part = r"\.".join([r"(\d{1,2})", *[r"(\d\d)"] * (groups - 1)])
+            colons = ":".join(f"\\{i}" for i in range(2, groups + 2))
+            text = f"regexp_replace({text}, '([T ]){part}$', '\\1{colons}')"
     if form.endswith("short"):  # Davis writes 12:30a and 1:05p
         text = f"regexp_replace({text}, '(\\d)\\s*([ap])m?$', '\\1 \\2m', 'i')"
     if hourly:
@@ -294,6 +299,8 @@ def number_sql(stage: Stage, column: int) -> str:
         return f"CAST({cell} AS DOUBLE)"
     if stage.kinds[column] != "text":
         return f"TRY_CAST(CAST({cell} AS VARCHAR) AS DOUBLE)"
+    if column in stage.compass:
+        return compass.degrees_sql(cell)
     cell = written.bare_sql(stage, column, cell)
     # DuckDB reads 1_000 as a thousand; and 1.234 is no number where the comma is the mark.
     if stage.decimal == ",":

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from fieldmend.errors import InputError
 from fieldmend.records.sources.stage import Stage
-from fieldmend.records.table import columns, crossing, naming, owner, stamps, written
+from fieldmend.records.table import columns, compass, crossing, naming, owner, stamps, written
 from fieldmend.records.table.loading import Plan
 from fieldmend.records.table.parts import Count
 from fieldmend.records.table.roles import Roles, Wanted
@@ -56,6 +56,7 @@ def roles_of(
         time, at = stamps.settle(stage, wanted.time, bare, stage.units)
         wanted = replace(wanted, time=time)
         written.settle(stage, at)
+    compass.settle(stage)
     # Nodes measure one quantity: columns of several units are the conditions of one station.
     if (layout and layout.node is not None) or len(set(stage.units.values())) > 1:
         wanted = replace(wanted, station=True)
@@ -186,6 +187,7 @@ def _declared(
 ) -> tuple[frozenset[str], dict[int, tuple[float, ...]]]:
     """Words and numbers that stand for no reading."""
     words = set(MISSING) | (stage.layout.words if stage.layout else set())
+    words |= compass.NONE if stage.compass else set()
     numbers = dict[int, tuple[float, ...]]()
     for v in slots.values():
         given = missing.get(names[v], ()) if isinstance(missing, Mapping) else missing

@@ -175,7 +175,17 @@ def _date_and_time(
 
 def is_clock(cells: Sequence[str | None]) -> bool:
     """Whether all cells that are there begin as a time of day."""
-    return all(re.match(r"\s*\d{1,2}:\d\d", cell) for cell in cells if cell)
+    there = [cell.strip() for cell in cells if cell and cell.strip()]
+    return all(re.match(r"\d{1,2}:\d\d", cell) for cell in there) or _is_pointed(there)
+
+
+def _is_pointed(cells: Sequence[str]) -> bool:
+    """Whether cells are times of day with points, 18.30.00 or 18.30; hours as decimals are not."""
+    if all(re.fullmatch(r"\d{1,2}\.[0-5]\d\.[0-5]\d", cell) for cell in cells):
+        return True
+    minutes = {cell[-2:] for cell in cells}
+    whole = all(re.fullmatch(r"([01]?\d|2[0-4])\.[0-5]\d", cell) for cell in cells)
+    return whole and (minutes == {"00"} or not minutes <= {"00", "25", "50", "75"})
 
 
 def is_hour(cells: Sequence[str | None]) -> bool:
