@@ -23,14 +23,22 @@ def led(readings, passed, **options):
     out = led_through(
         Solved(zero, zero - 1, zero + 1), Y, np.asarray(passed, bool)[:, None], **options
     )
-    np.testing.assert_allclose(out.upper - out.lower, 2 * np.ones_like(Y))
-    np.testing.assert_allclose(out.estimate - out.lower, np.ones_like(Y))
+    assert (out.lower <= out.estimate - 1).all()
+    assert (out.estimate + 1 <= out.upper).all()
     return out.estimate[:, 0]
 
 
 def test_the_correction_runs_straight_to_the_next_reading():
     Y = [0.3, NAN, 4, NAN, 6, NAN, 0.3]
     np.testing.assert_allclose(led(Y, [0, 0, 1, 0, 1, 0, 0]), [0, 2, 4, 5, 6, 3, 0])
+
+
+def test_between_two_readings_the_interval_reaches_to_both():
+    Y = np.array([[0.3, NAN, 4, NAN, 6, NAN, 0.3]]).T
+    zero = np.zeros_like(Y)
+    out = led_through(Solved(zero, zero - 1, zero + 1), Y, Y > 1)
+    np.testing.assert_allclose(out.lower.T, [[-1, -1, 3, 3, 5, -1, -1]])
+    np.testing.assert_allclose(out.upper.T, [[1, 5, 5, 7, 7, 7, 1]])
 
 
 def test_it_reaches_no_further_than_the_departure_was_seen_to_last():
@@ -77,6 +85,21 @@ def test_beyond_their_own_range_most_of_a_network_vouch_for_each_other():
     np.testing.assert_array_equal(passed[10], unseen[10])  # three of five
     assert not passed[11].any()  # two up, two down
     assert not usual_again(readings[:, 1:4], unseen[:, 1:4], unseen[:, 1:4])[11].any()
+
+
+def test_beyond_its_own_range_another_condition_of_the_node_vouches_for_a_stretch():
+    readings = np.tile(np.arange(12.0)[:, None] % 4, 2)
+    readings[6:9] = 30.0, 40.0
+    unseen = readings > 9
+    humid = np.full(readings.shape, 50.0) + readings % 2
+    nobody = usual_again(readings, unseen, unseen, [humid])
+    assert not nobody.any()
+    humid[7:9, 0] = 90.0  # most of the stretch, at one of the nodes
+    np.testing.assert_array_equal(
+        usual_again(readings, unseen, unseen, [humid]), unseen & [True, False]
+    )
+    humid[7, 0] = 50.0
+    assert not usual_again(readings, unseen, unseen, [humid]).any()
 
 
 def humps(nodes=5, slots=240):

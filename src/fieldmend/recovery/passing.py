@@ -8,6 +8,7 @@ happened.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -32,14 +33,15 @@ def led_through(
 ) -> Solved:
     """The field with a correction that leads it through some readings of its nodes.
 
-    `readings` lie on the turn of the estimate, `bounds` are what the quantity can be.
+    `readings` lie on the turn of the estimate, `bounds` are what the quantity can be. Between two
+    readings the departure may be as it was at either, or anything between: the interval holds both.
     """
     if not passed.any():
         return solved
-    shift = correction(solved.estimate, readings, passed, fading=fading)
+    least, shift, most = correction(solved.estimate, readings, passed, fading=fading)
     estimate, lower, upper = (
-        None if end is None else np.where(shift == 0, end, np.clip(end + shift, *bounds))
-        for end in (solved.estimate, solved.lower, solved.upper)
+        None if end is None else np.where(by == 0, end, np.clip(end + by, *bounds))
+        for end, by in ((solved.estimate, shift), (solved.lower, least), (solved.upper, most))
     )
     assert estimate is not None
     return replace(solved, estimate=estimate, lower=lower, upper=upper)
@@ -86,15 +88,44 @@ def steady(off: Array, doubted: Array) -> Array:
     return out
 
 
-def usual_again(readings: Array, unseen: Array, passed: Array) -> Array:
+def usual_again(
+    readings: Array, unseen: Array, passed: Array, others: Sequence[Array] = ()
+) -> Array:
     """Those of the readings that `passed` which lie about where the node's others lie.
 
     The others are those that the estimate has seen. Several nodes that fail at once excuse each
     other: what is far from all that a node ever read leads no estimate, whoever excuses it; unless
-    most of the network is as far from its own, to the same side.
+    most of the network is as far from its own, to the same side, or another condition of the node
+    (`others`, on the same slots and nodes) is beyond its own range for most of the stretch as well:
+    what two sensors felt happened there.
     """
     if not passed.any():
         return passed.copy()
+    below, above = _beyond(readings, unseen)
+    with np.errstate(invalid="ignore"):
+        usual = ~(below | above) & ~np.isnan(readings)
+    usual &= (~np.isnan(readings) & ~unseen).any(axis=0)  # of a node that nobody knows nothing is
+    most = np.maximum(np.count_nonzero(~np.isnan(readings), axis=1) / 2, _FEWEST - 1)
+    for side in (below, above):
+        usual |= side & (np.count_nonzero(side, axis=1) > most)[:, None]
+    out: Array = passed & usual
+    for other in others:
+        out |= _mostly(np.logical_or(*_beyond(other, unseen)), passed, ~np.isnan(readings))
+    return out
+
+
+def _mostly(felt: Array, passed: Array, heard: Array) -> Array:
+    """Stretches of what `passed`, from one reading that was heard to the next, mostly `felt`."""
+    out = np.zeros(passed.shape, dtype=np.bool_)
+    for node in np.flatnonzero((felt & passed).any(axis=0)):
+        at = np.flatnonzero(heard[:, node])
+        for a, b in zip(*stretches(passed[at, node]), strict=True):
+            out[at[a:b], node] = 2 * np.count_nonzero(felt[at[a:b], node]) > b - a
+    return out
+
+
+def _beyond(readings: Array, unseen: Array) -> tuple[Array, Array]:
+    """Readings below, and above, where those that the estimate has seen of their node lie."""
     low, high = np.full((2, readings.shape[1]), np.nan)
     for node in range(readings.shape[1]):
         own = readings[~unseen[:, node], node]
@@ -102,12 +133,7 @@ def usual_again(readings: Array, unseen: Array, passed: Array) -> Array:
         if own.size:
             low[node], high[node] = usual_range(own)
     with np.errstate(invalid="ignore"):
-        usual, beyond = (low <= readings) & (readings <= high), (readings < low, readings > high)
-    most = np.maximum(np.count_nonzero(~np.isnan(readings), axis=1) / 2, _FEWEST - 1)
-    for side in beyond:
-        usual |= side & (np.count_nonzero(side, axis=1) > most)[:, None]
-    out: Array = passed & usual
-    return out
+        return readings < low, readings > high
 
 
 def usual_range(own: Array) -> tuple[float, float]:
@@ -117,28 +143,39 @@ def usual_range(own: Array) -> tuple[float, float]:
     return low - more, high + more
 
 
-def correction(estimate: Array, readings: Array, passed: Array, *, fading: bool = True) -> Array:
+def correction(
+    estimate: Array, readings: Array, passed: Array, *, fading: bool = True
+) -> tuple[Array, Array, Array]:
     """What to add to an estimate, slots × nodes, so that it meets the readings that `passed`.
 
     Between them, and from them to the next reading of the node (not NaN), it runs straight. Where
     `fading`, it is gone after as many slots as the departure itself was seen to last: a minute's
-    peak says nothing of a day of silence.
+    peak says nothing of a day of silence. With it, before and behind, the least and the most that
+    it is at either end of the straight piece.
 
     Examples
     --------
     >>> readings = np.array([[0.0], [np.nan], [4.0], [np.nan], [6.0], [np.nan], [0.0]])
-    >>> correction(np.zeros((7, 1)), readings, readings > 0).T
-    array([[0., 2., 4., 5., 6., 3., 0.]])
+    >>> for part in correction(np.zeros((7, 1)), readings, readings > 0):
+    ...     print(part.T)
+    [[0. 0. 4. 4. 6. 0. 0.]]
+    [[0. 2. 4. 5. 6. 3. 0.]]
+    [[0. 4. 4. 6. 6. 6. 0.]]
     """
-    shift = np.zeros(estimate.shape)
+    least, shift, most = np.zeros((3, *estimate.shape))
     slots = np.arange(len(shift))
     for node in np.flatnonzero(passed.any(axis=0)):
         at = np.flatnonzero(~np.isnan(readings[:, node]))
         own = passed[at, node]
         with np.errstate(over="ignore", invalid="ignore"):  # a node may send 1e308
             off = np.where(own, readings[at, node] - estimate[at, node], 0.0)
-            shift[:, node] = np.interp(slots, *(_faded(at, own, off) if fading else (at, off)))
-    return shift
+            at, off = _faded(at, own, off) if fading else (at, off)
+            shift[:, node] = np.interp(slots, at, off)
+        before = np.clip(np.searchsorted(at, slots, "right") - 1, 0, None)
+        after = np.clip(np.searchsorted(at, slots, "left"), None, len(at) - 1)
+        least[:, node] = np.minimum(off[before], off[after])
+        most[:, node] = np.maximum(off[before], off[after])
+    return least, shift, most
 
 
 def _faded(at: Array, own: Array, off: Array) -> tuple[Array, Array]:

@@ -219,7 +219,7 @@ def _led(
     """
     unseen, passes = masks
     bounds, false = (quantity.low, quantity.high), given.found.gross
-    passed = usual_again(given.readings, unseen, passes)
+    passed = usual_again(given.readings, unseen, passes, around.others)
     far, doubted = passes & ~passed, unseen & ~passes
     passed |= faults.as_others_do(given.readings, far, false | doubted, real=True)
     led = _with_most(solved, given.readings, unseen, passed, around)
