@@ -102,9 +102,12 @@ class Drifts:
         self._past: dict[str, Past] = {}
         self._row: dict[Key, int] = {}  # slots in a row that it was seen in, up to the newest
         self._seen: dict[Key, Sighting] = {}  # since somebody asked
-        # Condition → node → what is left of how far off it is, and all of it, in their limits.
-        self._ratio: dict[str, dict[int, tuple[float, float]]] = {}
+        # Condition → what is left of how far off nodes are, and all of it, in their limits.
+        self._ratio: dict[str, tuple[Array, Array]] = {}
         self._names: dict[int, str] = {}
+        self._nodes: tuple[str, ...] = ()
+        self._columns = np.zeros(0, np.intp)  # where the model's nodes stand among those
+        self._place: dict[int, int] = {}  # of a node, by its id, among the model's
 
     def hear(
         self,
@@ -115,8 +118,7 @@ class Drifts:
         aside: set[int],
     ) -> None:
         """One slot. `aside`: ids of nodes whose own fault is known."""
-        place = {name: k for k, name in enumerate(nodes)}
-        columns = np.array([place.get(name, -1) for name in self.companions.nodes], np.intp)
+        columns = self._match(nodes)
         self._ratio = {}
         self._names = {number: name for name, number in ids.items()}
         if not columns.size or columns.min() < 0:
@@ -131,10 +133,26 @@ class Drifts:
         for name, now in off.items():
             other = off.get(now.part.other)
             now.take_off(None if other is None else other.off)
-            both = zip(now.ratio.tolist(), (now.alone / now.part.limit).tolist(), strict=True)
-            self._ratio[name] = dict(zip((columns + 1).tolist(), both, strict=True))
+            self._ratio[name] = now.ratio, now.alone / now.part.limit
             found += self._far(name, now, columns, time, condition=ids[name], aside=aside)
         self._remember(one for one in found if self.may_be(one))
+
+    def _match(self, nodes: tuple[str, ...]) -> Array:
+        """Where the model's nodes stand among the journal's (ids count from 1); −1: nowhere."""
+        if nodes != self._nodes:
+            place = {name: k for k, name in enumerate(nodes)}
+            found = [place.get(name, -1) for name in self.companions.nodes]
+            self._nodes, self._columns = nodes, np.array(found, np.intp)
+            self._place = {k + 1: at for at, k in enumerate(found)}
+        return self._columns
+
+    def _off(self, name: str, node: int) -> tuple[float, float]:
+        """Of one node in the newest slot: what is left of how far off it is, and all of it."""
+        at = self._place.get(node)
+        if at is None:
+            return 0.0, 0.0
+        left, every = self._ratio[name]
+        return float(left[at]), float(every[at])
 
     def _remember(self, found: Iterable[Sighting]) -> None:
         """For who asks: a drift may show at one time of day, and he come at another."""
@@ -160,11 +178,11 @@ class Drifts:
         name = self._names.get(one.condition, "")
         if one.kind != "drift" or name not in self._ratio:
             return True
-        left, mine = self._ratio[name].get(one.node, (0.0, 0.0))
+        left, mine = self._off(name, one.node)
         witness = self.companions.witnesses.get(name)
         other = 0.0
         if witness is not None and witness.other in self._ratio:
-            its = self._ratio[witness.other].get(one.node, (0.0, 0.0))[1]
+            its = self._off(witness.other, one.node)[1]
             other = witness.side * its * np.sign(mine)
         largest = 1.0 / float(self.companions.parts[name].times)
         return abs(left) > largest and other < AGREES * abs(mine)
@@ -216,7 +234,7 @@ class _Slot:
         filled = np.where(np.isfinite(y), y, estimate)
         if not np.isfinite(filled).all():
             return None
-        known = np.array([k + 1 in aside for k in columns.tolist()])
+        known = np.isin(columns + 1, list(aside))
         off, restless, apart = part.judged(part.scale.forward(filled), known)
         return cls(part, y, flag, off, restless, apart, off, part.limit)
 

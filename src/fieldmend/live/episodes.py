@@ -73,8 +73,6 @@ class Episodes:
     """
 
     away: dict[str, int]
-    names: dict[int, str] = field(default_factory=dict)
-    conditions: dict[int, str] = field(default_factory=dict)
     open: dict[tuple[str, int, int], _Open] = field(default_factory=dict)
     seen_before: dict[tuple[str, int, int], int] = field(default_factory=dict)
 
@@ -109,8 +107,6 @@ class Episodes:
         closing
             Id of the closing that this is said with.
         """
-        self.names = dict(connection.execute("SELECT id, name FROM nodes"))
-        self.conditions = dict(connection.execute("SELECT id, name FROM conditions"))
         now = {one.key: one for one in sightings}
         for key, one in now.items():
             if key in self.open:
@@ -145,7 +141,7 @@ class Episodes:
             "INSERT INTO episodes (node, condition, kind, since, first_seen, value, expected, "
             "deviation, score, nodes, text) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
             (one.node, one.condition, one.kind, one.since, slot, one.value, one.expected, off,
-             one.score, one.nodes, self._text(one)),
+             one.score, one.nodes, _text(connection, one)),
         )  # fmt: skip
         self.open[one.key] = _Open(int(row.lastrowid or 0), slot, one.kind)
         self._tell(connection, self.open[one.key].id, "open", slot, closing)
@@ -173,8 +169,8 @@ class Episodes:
         said: dict[str, Any] = {
             "id": episode,
             "state": state,
-            "node": self.names.get(row["node"], ""),
-            "condition": self.conditions.get(row["condition"], ""),
+            "node": _name(connection, "nodes", row["node"]),
+            "condition": _name(connection, "conditions", row["condition"]),
             "kind": row["kind"],
             "since": stamp(row["since"]),
             "first_seen": stamp(row["first_seen"]),
@@ -187,12 +183,19 @@ class Episodes:
             (episode, closing, state, slot, json.dumps(said)),
         )
 
-    def _text(self, one: Sighting) -> str:
-        who = shown(self.names.get(one.node, "the network"))
-        what = self.conditions.get(one.condition, "")
-        head = f"{who}, {shown(what)}" if what else who
-        visit = VISIT[one.kind]
-        return f"{head}: {one.text}. {visit[:1].upper()}{visit[1:]}."
+
+def _name(connection: sqlite3.Connection, table: str, number: int) -> str:
+    """Of a node or a condition; of none, nothing."""
+    row = connection.execute(f"SELECT name FROM {table} WHERE id = ?", (number,)).fetchone()
+    return "" if row is None else str(row[0])
+
+
+def _text(connection: sqlite3.Connection, one: Sighting) -> str:
+    who = shown(_name(connection, "nodes", one.node) or "the network")
+    what = _name(connection, "conditions", one.condition)
+    head = f"{who}, {shown(what)}" if what else who
+    visit = VISIT[one.kind]
+    return f"{head}: {one.text}. {visit[:1].upper()}{visit[1:]}."
 
 
 def family(kind: str) -> str:

@@ -75,6 +75,38 @@ def means(  # noqa: PLR0917 - which readings
     return out
 
 
+class _Newest:
+    """The newest rows of an array: one more is written behind them, and seldom moves the others."""
+
+    def __init__(self, rows: Array, length: int) -> None:
+        self.length = length
+        kept = rows[max(0, len(rows) - length) :]
+        self._room = np.empty((2 * length, kept.shape[1]))
+        self._room[: len(kept)] = kept
+        self._stop = len(kept)
+
+    @property
+    def rows(self) -> Array:
+        """As they are: what is written into them is written."""
+        return self._room[max(0, self._stop - self.length) : self._stop]
+
+    def append(self, row: Array) -> None:
+        """One more; the oldest goes when there are too many."""
+        if self._stop == len(self._room):
+            self._room[: self.length] = self.rows  # from the other half
+            self._stop = self.length
+        self._room[self._stop] = row
+        self._stop += 1
+
+    def widen(self, nodes: int) -> _Newest:
+        """The same, with room for so many nodes."""
+        missing = nodes - self._room.shape[1]
+        if not missing:
+            return self
+        more = np.full((len(self.rows), missing), np.nan)
+        return _Newest(np.hstack([self.rows, more]), self.length)
+
+
 class Recent:
     """The newest `length` slots, up to one that is not in it any more (`stop`, µs)."""
 
@@ -83,7 +115,7 @@ class Recent:
         self.stop = 0
         self.nodes: tuple[str, ...] = ()
         self.rows = 0
-        self._values: dict[int, Array] = {}
+        self._values: dict[int, _Newest] = {}
         self._names: dict[int, str] = {}
         self._turns: dict[int, float] = {}
 
@@ -96,42 +128,50 @@ class Recent:
         """Forget what is there and read the `rows` slots before `stop`."""
         self.stop, self.rows = stop, min(rows, self.length)
         self._learn(connection)
-        self._values = self._means(connection, self.first, self.rows)
+        read = self._means(connection, self.first, self.rows)
+        self._values = {c: _Newest(X, self.length) for c, X in read.items()}
 
     def advance(self, connection: sqlite3.Connection) -> None:
         """One slot more; the oldest goes when there are too many."""
         self._learn(connection)
         new = self._means(connection, self.stop, 1)
-        nothing = np.full((self.rows, len(self.nodes)), np.nan)
-        for condition in self._values.keys() | new.keys():
-            old = _wider(self._values.get(condition, nothing), len(self.nodes))
-            row = new.get(condition, np.full((1, len(self.nodes)), np.nan))
-            self._values[condition] = np.vstack([old, row])[-self.length :]
+        self._reach(new)
+        silent = np.full((1, len(self.nodes)), np.nan)
+        for condition, known in self._values.items():
+            known.append(new.get(condition, silent)[0])
         self.stop += self.slot
         self.rows = min(self.rows + 1, self.length)
 
     def reread(self, connection: sqlite3.Connection, slots: Iterable[int]) -> None:
         """Slots (their left edges) that got readings after they were read."""
         self._learn(connection)
-        width = len(self.nodes)
-        self._values = {c: _wider(X, width) for c, X in self._values.items()}
+        self._reach({})
         for start in slots:
             row = (start - self.first) // self.slot
             if not 0 <= row < self.rows:
                 continue
-            for condition, X in self._means(connection, start, 1).items():
-                if condition not in self._values:
-                    self._values[condition] = np.full((self.rows, width), np.nan)
-                self._values[condition][row] = X[0]
+            read = self._means(connection, start, 1)
+            self._reach(read)
+            for condition, X in read.items():
+                self._values[condition].rows[row] = X[0]
+
+    def _reach(self, conditions: Iterable[int]) -> None:
+        """Every node has a column; so have these conditions, if they are new."""
+        width = len(self.nodes)
+        self._values = {c: known.widen(width) for c, known in self._values.items()}
+        for condition in conditions:
+            if condition not in self._values:
+                nothing = np.full((self.rows, width), np.nan)
+                self._values[condition] = _Newest(nothing, self.length)
 
     def latest(self) -> Values:
         """Condition → the newest slot's readings."""
-        return {self._names[c]: X[-1] for c, X in self._values.items()}
+        return {self._names[c]: known.rows[-1].copy() for c, known in self._values.items()}
 
     def grid(self, rows: slice = slice(None)) -> Grid:
         """Some of the slots as a grid."""
         times = self.first + self.slot * np.arange(self.rows, dtype=np.int64)
-        values = {self._names[c]: X[rows].copy() for c, X in sorted(self._values.items())}
+        values = {self._names[c]: self._values[c].rows[rows].copy() for c in sorted(self._values)}
         return Grid(values, self.nodes, times[rows], self.slot)
 
     def _means(self, connection: sqlite3.Connection, first: int, rows: int) -> dict[int, Array]:
@@ -145,9 +185,3 @@ class Recent:
         names = dict(connection.execute("SELECT id, name FROM conditions"))
         if names != self._names:
             self._names, self._turns = names, turns(connection)
-
-
-def _wider(X: Array, nodes: int) -> Array:
-    if X.shape[1] == nodes:
-        return X
-    return np.hstack([X, np.full((len(X), nodes - X.shape[1]), np.nan)])
