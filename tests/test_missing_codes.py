@@ -218,11 +218,20 @@ def test_a_code_that_another_condition_reads_is_declared_by_its_name(tmp_path, c
         ("q", np.where(np.arange(2000) % 40 == 0, 9.0, 0.0)),  # a flag
         ("rain_10min", np.array([0.0, 0.0, 0.0, 0.2, 0.2, 0.4])[np.arange(2000) * 7 % 6]),
         ("x", np.where(np.arange(2000) % 17 == 0, 0.4, 0.0)),  # rain under another name
+        ("sub_metering", np.zeros(2000)),
     ],
 )
 def test_classes_and_steps_of_a_scale_are_no_codes(name, values):
     other = np.round(np.random.default_rng(0).normal(12, 4, 2000), 1)
     assert fm.read(table(**{name: values, "t": other})).origin.suspects == ()
+
+
+def test_a_code_is_written_as_it_is_typed():
+    pressure = np.round(1001 + np.sin(np.arange(600) / 9), 1)
+    pressure[[40, 90, 91, 200, 333, 410]] = 1008371
+    (sentence,) = suspects("pressure", np.c_[pressure, pressure])
+    assert "exactly 1008371 in 12 readings" in sentence
+    assert sentence.endswith("(--missing 1008371)")
 
 
 @pytest.mark.parametrize("often", [5, 12])

@@ -22,6 +22,7 @@ AT_ONCE = 1_000_000  # rows that are fetched and looked at here: a query a colum
 CELLS = 8_000_000  # of them, a group of columns at a time
 MOST_ASKED = 200  # conditions that are asked for the codes of others
 FEW = 6  # conditions named in a sentence
+WHOLE = 1e15  # up to here a whole number is written out
 SAMPLE = 300_000  # readings looked at for codes that are not in the list, of whole nodes
 
 
@@ -88,7 +89,7 @@ def _of_others(
     con: "duckdb.DuckDBPyConnection", columns: Sequence[Column], codes: list[Code]
 ) -> tuple[list[Code], set[float]]:
     """The codes with those that only other conditions show; which of them some condition reads."""
-    listed = sorted({code.value for code in codes})
+    listed = sorted({code.value for code in codes} - {0.0})  # what is 0 elsewhere may well be 0
     if len(columns) < 2 or len(columns) > MOST_ASKED or not listed:
         return codes, set()
     own = {(code.name, code.value) for code in codes}
@@ -214,13 +215,15 @@ def _stands_apart(name: str, code: float, count: int, values: Any, sampled: Any)
 def _plain(code: float) -> str:
     """As the file means it: a number of single precision without the digits it does not have."""
     single = np.float32(code)
-    return str(single) if float(single) == code else str(code)
+    text = str(single) if float(single) == code else str(code)
+    return f"{code:.0f}" if "e" in text and code == round(code) and abs(code) < WHOLE else text
 
 
 def _typed(code: float) -> str:
     """As short as it may be typed; the reader finds -0.1 in single precision too."""
     text = _plain(code)
-    return f"{code:g}" if f"{code:g}" != text and float(f"{code:g}") == float(text) else text
+    short = f"{code:g}"
+    return short if len(short) < len(text) and float(short) == float(text) else text
 
 
 def _and(column: Column) -> str:
