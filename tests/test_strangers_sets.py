@@ -1,6 +1,7 @@
 # ruff: noqa: E501 - lines of foreign files
 """Public sets of sensor data in their own layouts, small: what they hold is read as what it is."""
 
+import shlex
 from datetime import datetime, timedelta
 
 import numpy as np
@@ -182,3 +183,47 @@ def test_a_gas_in_brackets_is_no_unit(tmp_path):
     assert "PT08.S1(CO)" in grid.values
     assert grid.units.get("PT08.S1(CO)", "") == ""
     assert identify("PT08.S1(CO)", "", grid.values["PT08.S1(CO)"]).unit == ""
+
+
+@pytest.mark.parametrize("header", ["City,Country,Latitude,Longitude", "building_id,use,lat,lng"])
+def test_positions_under_a_name_of_their_own(header, tmp_path):
+    """Beside the matrix, or as locations=; what is the same in two rows names nobody."""
+    path = written(tmp_path / "all" / "temperature.csv", "datetime,Vancouver,Portland,Seattle",
+                   lambda _, t, k: f"{t},{wave(0, k)},{wave(1, k)},{wave(2, k)}")  # fmt: skip
+    places = tmp_path / "all" / "places.csv"
+    places.write_text(
+        f"{header}\nVancouver,x,49.2,-123.1\nPortland,x,45.5,-122.7\nSeattle,x,47.6,-122.3\n"
+    )
+    for grid in (fm.read(tmp_path / "all").grid(), fm.read(path, locations=places).grid()):
+        assert grid.places["Portland"] == {"lat": 45.5, "lon": -122.7}
+        assert len(grid.places) == 3
+    places.write_text("site,use,lat,lng\nA,x,1,2\nA,x,3,4\n")
+    with pytest.raises(InputError, match="holds no positions"):
+        fm.read(path, locations=places)
+
+
+def test_what_is_said_of_many_files_is_said_once(tmp_path):
+    for i in range(5):
+        written(tmp_path / "all" / f"m{i}.csv", "TIMESTAMP_START,TIMESTAMP_END,TA,RH",
+                lambda _, t, k, i=i: f"{t:%Y%m%d%H%M},{t + timedelta(minutes=30):%Y%m%d%H%M},{wave(i, k)},5{k % 9}.5", step=30)  # fmt: skip
+    notes = [
+        note for note in fm.read(tmp_path / "all").origin.notes if "taken for the time" in note
+    ]
+    assert len(notes) == 1
+    assert " and 4 more: TIMESTAMP_START is taken" in notes[0]
+
+
+def test_a_folder_of_another_ending_is_refused_with_a_pattern_that_reads_it(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for i in range(2):
+        written(
+            tmp_path / "icos [2024]" / f"s{i}.CO2",
+            "time,co2",
+            lambda _, t, k, i=i: f"{t},{400 + wave(i, k)}",
+        )
+    with pytest.raises(InputError) as refused:
+        fm.read("icos [2024]")
+    pattern = shlex.split(str(refused.value).split("hand in ")[1])[0]
+    assert fm.read(pattern).nodes == ("s0", "s1")
+    written(tmp_path / "psv" / "a.psv", "time|co2", lambda _, t, k: f"{t}|{400 + wave(0, k)}")
+    assert fm.read("psv").nodes == ("a",)
