@@ -108,19 +108,29 @@ def test_nodes_of_different_rates():
     assert fm.read(pd.concat(fast + slow)).grid().slot == 3600 * SECOND
 
 
-def test_months_are_no_slots_of_equal_length_and_that_is_said(tmp_path):
-    rows = [
-        f"{n},{year}-{month:02d}-01,{month}"
-        for n in "ab"
-        for year in range(2000, 2010)
-        for month in range(1, 13)
-    ]
+@pytest.mark.parametrize("tz", ["UTC", "Europe/Berlin", "Pacific/Auckland"])
+@pytest.mark.parametrize(("step", "day"), [(1, 1), (1, 15), (1, "last"), (3, 1), (12, 1)])
+def test_each_month_has_a_slot_of_its_own(step, day, tz, tmp_path):
+    """No two share one, none is empty: what is averaged or lost would be the calendar's doing."""
+    first = pd.date_range("1900-11-01", periods=120 * step, freq="MS")[::step]
+    when = first + pd.offsets.MonthEnd() if day == "last" else first + pd.Timedelta(days=day - 1)
     path = tmp_path / "months.csv"
-    path.write_text("node,time,rain\n" + "\n".join(rows))
-    notes = " ".join(fm.read(path).grid().origin.notes)
-    assert "calendar months differ in length" in notes
+    rows = [f"{n},{at:%Y-%m-%d},{k}" for n in "ab" for k, at in enumerate(when)]
+    path.write_text("node,time,level\n" + "\n".join(rows))
+    grid = fm.read(path, tz=tz).grid()
+    np.testing.assert_array_equal(grid.values["level"][:, 0], np.arange(120))
+    notes = " ".join(grid.origin.notes)
+    assert "these differ in length" in notes
+    assert abs(pd.Timestamp(grid.times[-1] * 1000) - when[-1]) < pd.Timedelta(days=31 * step)
     weeks = fm.read(path).grid(slot="7d")
-    assert "calendar months" not in " ".join(weeks.origin.notes)
+    assert "differ in length" not in " ".join(weeks.origin.notes)
+
+
+@pytest.mark.parametrize("days", [7, 14, 28, 30])
+def test_weeks_are_no_parts_of_a_calendar(days):
+    grid = fm.read(frame(np.arange(600) * days * 86400 + 3600, np.arange(600))).grid()
+    assert grid.slot == days * 86400 * SECOND
+    np.testing.assert_array_equal(grid.values["t"][:, 0], np.arange(600))
 
 
 def test_a_slot_far_too_short_warns_and_offers_a_longer_one():

@@ -1,10 +1,14 @@
 """Codes for "no reading" are suggested; values that are usual for a quantity never are."""
 
+import json
+
 import numpy as np
 import pandas as pd
 import pytest
 
 import fieldmend as fm
+from fieldmend.cli import main
+from fieldmend.quantities import Kind, identify
 from fieldmend.quantities.standing import standing, usual_value
 from fieldmend.records.table import missing_codes
 
@@ -161,3 +165,88 @@ def test_columns_looked_at_together_say_what_each_says_by_itself(tmp_path, monke
     monkeypatch.setattr(missing_codes, "AT_ONCE", -1)
     assert fm.read(path).origin.suspects == together
     assert len(together) >= 2
+
+
+def table(**columns):
+    """One station's conditions, an hour between readings."""
+    first = next(iter(columns.values()))
+    times = np.datetime64("2024-01-01") + np.arange(len(first)) * np.timedelta64(1, "h")
+    return pd.DataFrame({"node": "a", "time": times, **columns})
+
+
+def several(code, *, seed=3):
+    """Gas, temperature and humidity of one station, each lost now and then on its own."""
+    rng = np.random.default_rng(seed)
+    gas = np.exp(rng.normal(2, 0.5, 600)).round(1)
+    t = (12 + rng.normal(0, 4, 600)).round(1)
+    rh = np.clip(60 - 2 * (t - 12) + rng.normal(0, 3, 600), 5, 100).round(1)
+    for column, rate in ((gas, 0.08), (t, 0.01), (rh, 0.01)):
+        column[rng.random(600) < rate] = code
+    return {"no2": gas, "t": t, "rh": rh}
+
+
+@pytest.mark.parametrize("code", [-200.0, -77.7, 9999.0])
+def test_a_code_of_one_condition_is_one_of_all_that_cannot_read_it(code):
+    columns = several(code)
+    count = sum(np.count_nonzero(column == code) for column in columns.values())
+    (sentence,) = fm.read(table(**columns)).origin.suspects
+    assert sentence.startswith(f"no2, t, rh: exactly {code} in {count} readings of 1 node")
+    assert sentence.endswith(f"(--missing {code:g})")
+
+
+def test_a_code_that_another_condition_reads_is_declared_by_its_name(tmp_path, capsys):
+    columns = several(999.9) | {
+        "pressure": (1000 + np.sin(np.arange(600) / 40) + 0.05).round(1),
+    }
+    (sentence,) = fm.read(table(**columns)).origin.suspects
+    option = "--missing no2=999.9 --missing t=999.9 --missing rh=999.9"
+    assert sentence.endswith(f"({option})")
+    path = tmp_path / "station.csv"
+    table(**columns).to_csv(path, index=False)
+    assert main(["inspect", str(path), *option.split(), "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)["conditions"]
+    assert found["pressure"]["cells"]["missing"] == 0
+    assert found["no2"]["cells"]["missing"] == np.count_nonzero(columns["no2"] == 999.9)
+    both = {"": [999.9], "t": ["ERR"]}
+    assert fm.read(path, missing=both).origin.cells["pressure"].missing > 0
+
+
+@pytest.mark.parametrize(
+    ("name", "values"),
+    [
+        ("dd", np.arange(2000) * 35 % 360.0),  # in fives: 85 and 255 are like all others
+        ("q", np.where(np.arange(2000) % 40 == 0, 9.0, 0.0)),  # a flag
+        ("rain_10min", np.array([0.0, 0.0, 0.0, 0.2, 0.2, 0.4])[np.arange(2000) * 7 % 6]),
+        ("x", np.where(np.arange(2000) % 17 == 0, 0.4, 0.0)),  # rain under another name
+        ("sub_metering", np.zeros(2000)),
+    ],
+)
+def test_classes_and_steps_of_a_scale_are_no_codes(name, values):
+    other = np.round(np.random.default_rng(0).normal(12, 4, 2000), 1)
+    assert fm.read(table(**{name: values, "t": other})).origin.suspects == ()
+
+
+def test_a_code_is_written_as_it_is_typed():
+    pressure = np.round(1001 + np.sin(np.arange(600) / 9), 1)
+    pressure[[40, 90, 91, 200, 333, 410]] = 1008371
+    (sentence,) = suspects("pressure", np.c_[pressure, pressure])
+    assert "exactly 1008371 in 12 readings" in sentence
+    assert sentence.endswith("(--missing 1008371)")
+
+
+@pytest.mark.parametrize("often", [5, 12])
+def test_what_is_far_off_needs_to_come_five_times_only(often):
+    values = temperature()
+    values[np.arange(often) * 37 + 11, np.arange(often) % NODES] = -200.0
+    (sentence,) = suspects("temperature", values)
+    assert sentence.startswith(f"temperature: exactly -200.0 in {often} readings")
+    values[values == -200.0] = -200.0 - np.arange(often)  # noise never repeats itself exactly
+    assert suspects("temperature", values) == ()
+
+
+def test_a_code_that_comes_most_of_the_time_does_not_make_the_quantity():
+    rng = np.random.default_rng(1)
+    gust = np.where(rng.random((300, 5)) < 0.62, 999.9, np.round(rng.uniform(18, 23, (300, 5)), 1))
+    assert identify("gust", "", gust).kind is Kind.POSITIVE
+    far = np.where(rng.random((300, 5)) < 0.62, 10.0, np.round(rng.uniform(0, 9.9, (300, 5)), 1))
+    assert identify("visibility", "", far).kind is Kind.INTERMITTENT

@@ -223,7 +223,7 @@ def source(  # noqa: PLR0913 - the options of the reader, keyword-only
         list[str] | None,
         _option(
             "Values that stand for no reading: --missing -9999 85. Words one at a time: "
-            "--missing=ERR.",
+            "--missing=ERR; those of one condition: --missing RH=0.",
             metavar="VALUE...",
         ),
     ] = None,
@@ -292,7 +292,7 @@ def source(  # noqa: PLR0913 - the options of the reader, keyword-only
         "value": value,
         "variable": variable,
         "conditions": condition or None,
-        "missing": missing or (),
+        "missing": _codes(missing or ()),
         "tz": tz,
         "ambiguous": ambiguous and ambiguous.value,
         "dates": dates and dates.value,
@@ -306,6 +306,17 @@ def source(  # noqa: PLR0913 - the options of the reader, keyword-only
     }
     check_there([*files, *([locations] if locations else [])])
     return Source(files, slot, slot_value.value, reading, _kinds(kind or ()), _units(units or ()))
+
+
+def _codes(given: Sequence[str]) -> Sequence[str] | dict[str, list[str]]:
+    """Values for "no reading"; by condition, if one is named."""
+    if not any("=" in text for text in given):
+        return given
+    codes: dict[str, list[str]] = {}
+    for text in given:
+        name, _, value = text.rpartition("=")
+        codes.setdefault(name, []).append(value)
+    return codes
 
 
 def _units(given: Sequence[str]) -> dict[str, str]:

@@ -41,7 +41,8 @@ class Behaviour:
     zero, negative
         Share that is exactly 0, and below.
     topped
-        Share that is exactly the 99 % quantile: as far as an instrument sees.
+        Share that is exactly the 99 % quantile: as far as an instrument sees. 0 if the others end
+        farther below than they range: 999.9 over gusts of 18 to 23 is a code.
     tail
         How much farther the 99 % quantile lies from the median than the 1 % one.
     rising
@@ -114,7 +115,7 @@ def behaviour(X: Array) -> Behaviour:
         **_of_most(some, q01, q99),
         zero=float((values == 0).mean()),
         negative=float((values < 0).mean()),
-        topped=float((values == q99).mean()),
+        topped=_topped(values, q99),
         tail=float(min((q99 - middle) / left, 1e6)),
         rising=rising,
         resets=resets,
@@ -143,6 +144,13 @@ def _ranges(X: Array) -> tuple[Array, Array]:
     ends = [quantiles(c, 0.1, 0.9) if c.size >= ENOUGH else (np.nan, np.nan) for c in columns]
     low, high = np.array(ends, dtype=np.float64).reshape(-1, 2).T
     return low, high
+
+
+def _topped(values: Array, top: float) -> float:
+    rest = values[values < top]
+    if rest.size and top - rest.max() > rest.max() - rest.min():
+        return 0.0
+    return float((values == top).mean())
 
 
 def _unlike(some: Array) -> float:

@@ -164,7 +164,9 @@ def _named(parts: list[str], unit: str) -> tuple[str, str]:
         family, usual = units.spelt(ending)
     families = MEASURES[bare].families if bare else ()
     if family and families and family not in families:
-        bare = ""  # humidity in g/m³ is no share, a battery in % no voltage
+        of_whole = MEASURES[whole].families if whole else ()
+        # Humidity in g/m³ is no share, a battery in % no voltage; "wind_deg" is no speed.
+        bare = whole if family in of_whole else ""
     return bare or _of_family(family), usual
 
 
@@ -193,6 +195,8 @@ def _found(what: str, parts: list[str], seen: Behaviour) -> Quantity:
         named = Quantity(Kind.PASSED, reason=f"the name says {_a(what)}{fits}")
         return named if fits else _by_behaviour(seen, "")
     doubt = _contradicted(kind, seen)
+    if "pressure" in what and seen.count >= ENOUGH and seen.zero >= OFTEN_ZERO:
+        doubt = f"{percent(seen.zero)} of its readings are 0"  # P is precipitation to others
     if doubt:
         return _by_behaviour(seen, f"the name says {_a(what)}, but {doubt}; ")
     if kind is Kind.INTERMITTENT and _rises(seen):

@@ -76,6 +76,8 @@ MEASURES: Mapping[str, Measure] = MappingProxyType(
         "visibility": Measure(Kind.POSITIVE, ("length",), 0.0),
         "wave height": Measure(Kind.POSITIVE, ("length",), 0.0),
         "snow depth": Measure(Kind.POSITIVE, ("length",), 0.0),
+        "height of waves or snow": Measure(Kind.POSITIVE, ("length",), 0.0),
+        "snow water equivalent": Measure(Kind.POSITIVE, ("length",), 0.0),
         "flow": Measure(Kind.POSITIVE, (), 0.0, signed=True),
         "turbidity": Measure(Kind.POSITIVE, (), 0.0),
         "power": Measure(Kind.POSITIVE, (), 0.0, signed=True),
@@ -113,7 +115,8 @@ WHOLE: Mapping[str, str] = MappingProxyType(
             "concentration": "pm pm1 pm10 pm25 pm2 pm4 no no2 nox nh3 o3 so2 co co2 h2s voc tvoc "
             "bc ch4 ozone nmhc benzene c6h6",
             "visibility": "vv vis visby vsby",
-            "wave height": "wvht swh hs hm0",
+            "wave height": "wvht swh hm0",
+            "height of waves or snow": "hs",
             "snow depth": "sss hs_snow snowdepth snow_depth schneehoehe",
             "wave period": "dpd apd tp tm02",
             "air temperature": "t tx tn ta tair atmp tmpf tmpc t2m tt tl tas tre200s0 tt_tu "
@@ -140,6 +143,21 @@ WHOLE: Mapping[str, str] = MappingProxyType(
 )
 # "no" is nitric oxide to those who measure air; a number is spelt "nr" or "no_" here.
 
+# Names with a height, a level or a way of filling behind them: FLUXNET and AmeriFlux (TA_1_1_1,
+# SW_IN_F), SLF's stations (VW_30MIN_MEAN), MeteoSwiss (tre200h0, fu3010z1).
+TOWERS: tuple[tuple[str, str], ...] = (
+    (r"^(ta|tss)(_f|_\d+min|_\d+_\d+)|^t[rd]e\d{3}[a-z]\d", "air temperature"),
+    (r"^ts(_f|_\d+_\d|_\d+min)|^tso\d{3}", "temperature"),
+    (r"^(ws_(f|\d)|vw_\d+min)|^(fkl|fk1|fu3|fve|fkd)\d{3}[a-z]\d", "wind speed"),
+    (r"^(wd_\d|dw_\d+min)|^(dkl|dv1)\d{3}[a-z]\d", "wind direction"),
+    (r"^[sl]w_(in|out)(_|$)|^[iro]swr_|^gre\d{3}", "radiation"),
+    (r"^swc_(f|\d)", "soil moisture"),
+    (r"^pa(_f)?(_\d|$)|^(prest|pp0|pre)[a-z]*\d*[hsd]\d$", "air pressure"),
+    (r"^p_f$|^(rre|rka)\d{3}[a-z]\d", "rain"),
+    (r"^sre\d{3}[a-z]\d", "sunshine"),
+    (r"^ure\d{3}[a-z]\d", "humidity"),
+)  # fmt: skip
+
 # Words inside a name, in the order in which they are asked.
 INSIDE: tuple[tuple[str, str], ...] = (
     (r"(^|_)(seqno|seq|sequence|epoch|packet)($|_)", "sequence number"),
@@ -165,7 +183,8 @@ INSIDE: tuple[tuple[str, str], ...] = (
     (r"cloud|bewoelk|bewolk|nebul|nubos|okta", "cloud cover"),
     (r"wave.*(height|hgt)|wellenh|swell.*height", "wave height"),
     (r"wave.*per|peak_period", "wave period"),
-    (r"snow.*(depth|height)|schneeh|neige", "snow depth"),
+    (r"snow_?water|(^|_)swe($|_)", "snow water equivalent"),
+    (r"snow.*(depth|height)|schneeh|neige|^hto\d", "snow depth"),
     (r"radiation|strahlung|rayonnement|radiaci|irradian|pyrano|solar(?!_(panel|volt|batt))|"
      r"short_?wave", "radiation"),
     (r"(^|_)(par|ppfd)($|_)|(^|_)light|(^|_)lux($|_)|illumin|helligkeit|(^|_)uv", "light"),
@@ -190,6 +209,9 @@ INSIDE: tuple[tuple[str, str], ...] = (
     (r"noise|sound|schall|laerm|spl($|_)", "sound level"),
     (r"salin", "salinity"),
     (r"(^|_)ph($|_)", "acidity"),
+    (r"(nitrogen|sul(ph|f)ur|carbon)_(di|mon)?oxide|nitric_oxide|stickstoff(di|mon)?oxid|"
+     r"schwefeldioxid|feinstaub", "concentration"),
+    *TOWERS,
     (r"(^|_)(pct|percent|prozent|percentage)$", "share"),
     (r"(^|_)(power|leistung|puissance)($|_)", "power"),
 )  # fmt: skip
@@ -239,6 +261,13 @@ def unit_in_brackets(name: str) -> str:
     --------
     >>> unit_in_brackets("T(K)"), unit_in_brackets("temp [°C]"), unit_in_brackets("t")
     ('K', '°C', '')
+    >>> unit_in_brackets("S1(CO)")
+    ''
     """
     found = BRACKETS.search(name.strip())
-    return found[1].strip() if found else ""
+    return "" if found is None or is_gas(found[1]) else found[1].strip()
+
+
+def is_gas(text: str) -> bool:
+    """Whether brackets hold what a sensor is made for, and no unit: S1(CO), S2(NOx)."""
+    return measure(words(text)) == "concentration"

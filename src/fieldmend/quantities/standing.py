@@ -23,6 +23,10 @@ JUMP = 2  # times all but the largest steps, into a code and out of it
 DISTINCT = 20  # other values at least: of classes, one is always the commonest
 TAIL = 4  # times the median: the 95 % quantile of a skewed quantity
 RUNS = 3  # times that it comes
+STEPS = 3  # of the scale: after 0 and 0.2 mm of rain, 0.4 is the next amount
+GROSS = 5  # times the usual range between a value and the next one: five of it are enough
+CLASSES = 5  # other values: of fewer, a small one is a class, not a code
+SMALL = 10
 SCALE_ENDS = {Kind.CIRCULAR: (0.0, 360.0), Kind.BOUNDED: (0.0, 1.0, 8.0, 9.0, 100.0)}
 FROM_ZERO = (Kind.POSITIVE, Kind.INTERMITTENT, Kind.ACCUMULATOR)
 
@@ -65,6 +69,49 @@ def usual_value(name: str, value: float, values: Array) -> bool:
     return False
 
 
+def beside(value: float, values: Array) -> float:
+    """How far from a known code readings speak against it; infinite where nothing speaks for it.
+
+    A hundredth, or two steps of a scale that has steps: of directions in fives, 85 is one like
+    all others. A small one among a few classes is a class.
+
+    Examples
+    --------
+    >>> beside(85.0, np.linspace(10, 30, 200)), beside(85.0, np.arange(0.0, 360.0, 5.0))
+    (1.0, 10.0)
+    """
+    rest = np.unique(values[np.isfinite(values) & (values != value)])
+    if abs(value) < SMALL and rest.size < CLASSES:
+        return np.inf
+    steps = 2 * _step(rest) if rest.size >= CLASSES else 0.0
+    return max(1.0, abs(value) / 100, steps)
+
+
+def _step(values: Array) -> float:
+    """Between one value and the next, on a scale that has steps."""
+    distinct = np.unique(values)
+    return float(np.median(np.diff(distinct))) if distinct.size > 1 else 0.0
+
+
+def off_scale(name: str, value: float, rest: tuple[float, float, float, float]) -> bool:
+    """Whether a value that is a code elsewhere cannot be a reading of this condition.
+
+    `rest` are the lowest, the 5 % and 95 % quantiles and the highest of its other readings.
+
+    Examples
+    --------
+    >>> off_scale("T", -200.0, (-3.0, 1.0, 20.0, 24.0)), off_scale("x", 85.0, (0.0, 9.0, 90.0, 99))
+    (True, False)
+    """
+    what = names.measure(names.words(name))
+    kind = MEASURES[what].kind if what else None
+    if kind in FROM_ZERO and value < 0:
+        return True
+    lowest, low, high, highest = rest
+    slack = OFF * (high - low)
+    return value < lowest - slack or value > highest + slack
+
+
 def standing(name: str, values: Array, node: Array) -> Iterator[Standing]:
     """Values that stand exactly where the readings of a condition do not.
 
@@ -94,10 +141,22 @@ def standing(name: str, values: Array, node: Array) -> Iterator[Standing]:
     distinct, count = np.unique(values, return_counts=True)
     commonest = np.argsort(-count, kind="stable")[:TRIED]
     least = max(OFTEN, SHARE * values.size)
-    for i in commonest[count[commonest] >= least]:
-        value = float(distinct[i])
-        if not usual_value(name, value, values) and _stands(name, value, values, node):
+    found = [float(distinct[i]) for i in commonest[count[commonest] >= least]]
+    found = [one for one in found if _stands(name, one, values, node)]
+    found += [one for one in _gross(distinct, count, values, node) if one not in found]
+    for value in found:
+        if not usual_value(name, value, values):
             yield Standing(value, int(_runs(values, node, value)[1].max()))
+
+
+def _gross(distinct: Array, count: Array, values: Array, node: Array) -> Iterator[float]:
+    """The lowest and the highest, if they are far off and come again: no noise does so exactly."""
+    low, high = np.quantile(values, (0.05, 0.95))
+    for end, beside in ((0, 1), (-1, -2)) if distinct.size > CLASSES and high > low else ():
+        off = abs(float(distinct[end]) - float(distinct[beside]))
+        again = count[end] >= GROSS and len(_runs(values, node, float(distinct[end]))[0]) >= RUNS
+        if off > GROSS * (high - low) and again:
+            yield float(distinct[end])
 
 
 def _stands(name: str, value: float, values: Array, node: Array) -> bool:
@@ -113,7 +172,7 @@ def _stands(name: str, value: float, values: Array, node: Array) -> bool:
     kind = MEASURES[what].kind if what else None
     if kind in FROM_ZERO and value < 0:
         return bool(np.count_nonzero(rest < 0) <= 0.1 * mine)
-    off = OFF * (high - low)
+    off = max(OFF * (high - low), STEPS * _step(rest))
     if value < rest.min() - off or value > rest.max() + off:
         return True
     tail = rest.min() >= 0 and high > TAIL * np.median(rest)

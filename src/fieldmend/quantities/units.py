@@ -52,7 +52,7 @@ SPELLINGS: Mapping[str, Mapping[str, str]] = MappingProxyType(
             "kg/m²": "kg/m2 kgm2",
         },
         "concentration": {
-            "µg/m³": "µg/m3 ug/m3 ugm3 ug_m3 µgm3 μg/m3 μgm3 mcg_m3",
+            "µg/m³": "ugm-3 µgm-3 ug_m-3 µg/m3 ug/m3 ugm3 ug_m3 µgm3 μg/m3 μgm3 mcg_m3",
             "mg/m³": "mg/m3 mgm3 mg_m3",
             "g/m³": "g/m3 gm3 g_m3",
             "ppm": "ppm parts_per_million",

@@ -61,7 +61,8 @@ def read(  # noqa: PLR0913 - the options of the reader, keyword-only
     conditions : sequence of str, optional
         The conditions to keep; all by default.
     missing : sequence, or mapping from condition to sequence
-        Values that stand for no reading, such as -9999; nothing is guessed.
+        Values that stand for no reading, such as -9999; nothing is guessed. In a mapping, those
+        under "" are of every condition.
     tz : str, optional
         The zone of stamps that carry none, such as "Europe/Berlin" or "+05:30"; UTC by default,
         and it is said. "BST=+01:00" says what an abbreviation means that means several zones.

@@ -1,6 +1,6 @@
 """The steps between what was found and `Records`, in their order."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -104,8 +104,8 @@ class Steps:
             stage.dates = self.dates
             roles = roles_of(stage, self.wanted, con, self.count)
             sources.append((stage, roles))
-            self.notes += stage.notes
-            self.warnings += stage.warnings
+        self.notes += _once((stage.name, stage.notes) for stage, _ in sources)
+        self.warnings += _once((stage.name, stage.warnings) for stage, _ in sources)
         self.notes += [*_passed_over(sources), *apart(sources)]
         if not sources:
             raise InputError("no readings: only positions were given", file=found[0].name)
@@ -205,6 +205,22 @@ class Steps:
             )
         if set_aside * 2 > read:
             self.warnings.append(f"{set_aside:,} of {read:,} rows were set aside")
+
+
+def _once(said: Iterable[tuple[str, Sequence[str]]]) -> list[str]:
+    """What is said of files, once for all of which the same is said."""
+    files: dict[str, list[str]] = {}
+    for name, sentences in said:
+        for sentence in sentences:
+            about = f"{shown(name)}: "
+            own = sentence.removeprefix(about)
+            files.setdefault(own, []).append(about if own != sentence else "")
+    return [f"{_and_more(names)}{sentence}" for sentence, names in files.items()]
+
+
+def _and_more(names: Sequence[str]) -> str:
+    more = f" and {len(names) - 1:,} more: " if names[0] and len(names) > 1 else ""
+    return names[0].removesuffix(": ") + more if more else names[0]
 
 
 def _passed_over(sources: list[tuple[Stage, Roles]]) -> list[str]:

@@ -22,10 +22,11 @@ PLACE = {
 }  # fmt: skip
 SPHERE = frozenset("latitude longitude".split())  # of PLACE, those that name nothing else
 VARIABLE = (
-    "variable parameter condition metric _field field quantity observed_property phenomenon"
+    "variable parameter condition metric _field field quantity observed_property phenomenon "
+    "pollutant species analyte variable_name parameter_name"
 ).split()
 VALUE = "value _value state reading result".split()
-UNIT = "unit units unit_of_measurement uom".split()
+UNIT = "unit units unit_of_measurement uom einheit unité unidad eenheid enhet".split()
 # Counters and bookkeeping of loggers and exports: numbers, but no physical condition.
 BOOKKEEPING = frozenset(
     "epoch record index row table seq sequence rowid id msgid _msgid message_id messageid ms "
@@ -68,7 +69,10 @@ DAY_OF_YEAR = frozenset(
     "decimalyear decimal_year decyear decimalday decimal_day".split()
 )
 KNOWN = frozenset([*NODE, *TIME, *PLACE, *VARIABLE, *VALUE, *UNIT])
-MISSING = frozenset(["", "nan", "na", "n/a", "null", "none", "-", "unavailable", "unknown", "mm"])
+MISSING = frozenset(
+    ["", "nan", "na", "n/a", "null", "none", "-", "unavailable", "unknown", "mm", "--", "---", "?",
+     "no data", "nodata", "#n/a"]
+)  # fmt: skip
 MAX_COLUMNS = 2000
 HUMP = re.compile(r"(?<=[a-z])(?=[A-Z])")
 FEW = 12  # names of columns in one sentence

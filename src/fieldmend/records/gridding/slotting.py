@@ -16,6 +16,7 @@ from fieldmend.errors import InputError
 from fieldmend.grid import Grid
 from fieldmend.quantities import turn
 from fieldmend.records.gridding import filling
+from fieldmend.records.gridding.calendar import period
 from fieldmend.records.gridding.filling import VALUES, Array, Frame
 from fieldmend.records.gridding.ordering import median_step, occupied
 from fieldmend.records.gridding.twins import twins
@@ -41,7 +42,6 @@ ROUND: list[int] = sorted(
     + [m * 60 * SECOND for m in (1, 2, 3, 5, 10, 15, 20, 30)]
     + [m * 3600 * SECOND for m in (1, 2, 3, 4, 6, 8, 12, 24)]
 )
-MONTH = 28 * 86400 * SECOND, 31 * 86400 * SECOND
 LONGEST = 10_000 * 365 * 86400 * SECOND
 SLACK = 0.1
 MAX_STRETCH = 50
@@ -190,12 +190,16 @@ def found(records: "Records", low: int, high: int, rows: int) -> tuple[int, str]
         step = _step(records, low, high)
     if step is None:
         return _assumed(high - low), "taken for want of two readings of one node"
+    months = period(_stamps(records, *_stretch(low, high, rows))[1], step)
+    if months:
+        return months[0], (
+            f"found: a node's readings are of calendar {months[1]}; these differ in length, so "
+            "slots have their mean, and times are the beginnings of slots, not the stamps"
+        )
     near = min(ROUND, key=lambda length: abs(math.log(length / step)))
     length = near if abs(near / step - 1) <= SLACK else _three_digits(step)
-    why = f"found: a node's readings come every {slot_length(_three_digits(step))} (median)"
-    if MONTH[0] <= step <= MONTH[1]:
-        why += "; calendar months differ in length: now and then two share a slot, or one is empty"
-    return length, why
+    every = slot_length(_three_digits(step))
+    return length, f"found: a node's readings come every {every} (median)"
 
 
 def _assumed(span: int) -> int:
@@ -248,6 +252,8 @@ def _where(early: int) -> str:
 
 
 def _three_digits(step: float) -> int:
+    if step >= 86400 * SECOND and step % (3600 * SECOND) == 0:
+        return int(step)  # a week is one: 7.002 days would run away from it
     scale = 10 ** max(0, math.floor(math.log10(step)) - 2)
     return int(max(1, round(step / scale) * scale))
 

@@ -13,19 +13,20 @@ import sys
 import tarfile
 import zipfile
 import zlib
+from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import IO
 
 from fieldmend.errors import InputError
 from fieldmend.records.sources.text import BLOCK, MAX_EXPANSION
-from fieldmend.text import shown
+from fieldmend.text import shown, typed
 
 ZIP = b"PK\x03\x04"
 TAR = (".tar", ".tar.gz", ".tgz", ".tar.bz2", ".tar.xz")
 READ = (
-    ".csv .txt .dat .tsv .asc .ascii .json .ndjson .jsonl .parquet .pq .nc .sqlite .db .lp .gz "
-    ".zst .xz .bz2 .zip .tar .tgz"
+    ".csv .txt .dat .tsv .psv .asc .ascii .json .ndjson .jsonl .parquet .pq .nc .sqlite .db .lp "
+    ".gz .zst .xz .bz2 .zip .tar .tgz"
 ).split()
 WRITTEN = (".recovered.", ".anomalies.", ".rejects.")  # by fieldmend itself
 MEMBERS = 10_000
@@ -51,22 +52,32 @@ def _folder(name: str) -> tuple[list[str], list[str]]:
     if os.path.isfile(os.path.join(name, JOURNAL)):
         days = sorted(glob.glob(os.path.join(glob.escape(name), "days", "*.readings.parquet")))
         return [*days, os.path.join(name, JOURNAL)], []
-    found, over = [], 0
+    found, over, other = [], 0, Counter[str]()
     for folder, folders, names in os.walk(name):
         folders[:] = sorted(one for one in folders if not one.startswith("."))
         for one in sorted(names):
             good = Path(one).suffix.lower() in READ and not any(part in one for part in WRITTEN)
             if one.startswith(".") or not good:
                 over += 1
+                other[Path(one).suffix] += not one.startswith(".") and not good
                 continue
             found.append(os.path.join(folder, one))
     if not found:
         raise InputError(
             "it is a folder without a file that can be read", file=name,
-            hint="Looked for " + ", ".join(READ[:10]),
+            hint="Looked for " + ", ".join(READ[:11]) + _as_pattern(name, other),
         )  # fmt: skip
     passed = f", {over:,} others passed over" if over else ""
     return found, [f"{shown(name)}: {len(found):,} files{passed}"]
+
+
+def _as_pattern(folder: str, other: Counter[str]) -> str:
+    """How to hand in files of another ending, if there are some: they may be text all the same."""
+    ending = next((one for one, count in other.most_common() if one and count), "")
+    if not ending:
+        return ""
+    pattern = typed(os.path.join(glob.escape(folder), f"*{ending}"))
+    return f"; if the {shown(ending)} files are text, hand in {pattern}"
 
 
 def still(name: str, work: Path) -> Path:

@@ -1,13 +1,13 @@
 """Data frames of pandas, Polars and PyArrow, through narwhals."""
 
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from fieldmend.errors import InputError
 from fieldmend.records.sources.databases import as_text
+from fieldmend.records.sources.layout import stem_of
 from fieldmend.records.sources.stage import SAMPLED, Stage
 from fieldmend.text import shown
 
@@ -42,7 +42,7 @@ def stage(frame: Any, name: str = "frame") -> Stage:
     out.sample = [
         [_sampled(column[i]) for column in columns] for i in range(min(SAMPLED, len(eager)))
     ]
-    out.stem = Path(name).name.split(".")[0]
+    out.stem = stem_of(name)
     return out
 
 

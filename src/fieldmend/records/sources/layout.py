@@ -1,6 +1,7 @@
 """What a layout knows of a file beyond its columns."""
 
 import csv
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -58,6 +59,34 @@ def lines_of(text: Text) -> Iterator[tuple[int, str]]:
                 yield number, line.rstrip("\r\n").lstrip("\ufeff")
 
 
+ENDING = re.compile(
+    r"csv|txt|dat|data|tsv|psv|asc|ascii|jsonl?|ndjson|parquet|pq|nc|gz|zst|xz|bz2|zip|tar|tgz|log|"
+    r"db|sqlite|dly|rdb|mdf|stm|zrx|zrxp|out|raw",
+    re.IGNORECASE,
+)
+DAY = re.compile(r"[\d_TZ-]*")  # a date, or the number of a part
+
+
 def stem(text: Text) -> str:
-    """The file's name up to its first point: a station, where nothing else names it."""
-    return Path(text.name).name.split(".")[0]
+    """What a text file is called: a station, where nothing else names it."""
+    return stem_of(text.name)
+
+
+def stem_of(name: str) -> str:
+    """A file's name without what says how it is packed, and of which day it is.
+
+    Examples
+    --------
+    >>> stem_of("mast7.2024-01-31.csv.gz"), stem_of("day/SPO.DE_001.parquet")
+    ('mast7', 'SPO.DE_001')
+    >>> stem_of("Oak (37.80 -122.41) 09_01.csv")
+    'Oak (37.80 -122.41) 09_01'
+    """
+    first, *parts = Path(name).name.split(".")
+    if parts and re.fullmatch(r"[A-Za-z][A-Za-z\d]{0,7}", parts[-1]):
+        parts.pop()
+    while parts and ENDING.fullmatch(parts[-1]):
+        parts.pop()
+    if all(DAY.fullmatch(part) for part in parts):
+        return first
+    return ".".join([first, *parts])

@@ -16,7 +16,7 @@ from fieldmend.records.sources import (
 )
 from fieldmend.records.sources.cutting import BLANKS, split
 from fieldmend.records.sources.dialect import Dialect, decimal_mark
-from fieldmend.records.sources.layout import Layout
+from fieldmend.records.sources.layout import Layout, stem_of
 from fieldmend.records.sources.text import Text
 from fieldmend.records.vocabulary import TIME
 
@@ -71,7 +71,7 @@ def _ndbc(text: Text, body: Sequence[str], work: Path) -> Layout | None:
     units = dict(zip(names[time:], second[time:], strict=False))
     skip = text.head.index(body[1] if second else body[0]) + 1
     header = ("year", "month", "day", "hour", "minute")[:time] + tuple(names[time:])
-    stem = Path(text.name).name.split(".")[0]
+    stem = stem_of(text.name)
     station = re.fullmatch(r"([a-z0-9]{5})h\d{4}", stem, re.IGNORECASE)
     return Layout(
         "NDBC standard text",

@@ -18,6 +18,7 @@ from fieldmend.records.sources import (
     text,
 )
 from fieldmend.records.sources.dialect import decide, headerless
+from fieldmend.records.sources.layout import stem_of
 from fieldmend.records.sources.stage import Chosen, Stage
 from fieldmend.records.vocabulary import KNOWN
 from fieldmend.text import shown
@@ -83,7 +84,7 @@ def _one(  # noqa: PLR0917 - one call, what it needs
         stage = _text(path, name, sha, chosen, con, work)
     stage.sha256, stage.bytes = sha, size
     stage.notes += notes
-    stage.stem = stage.stem or Path(name).name.split(".")[0]
+    stage.stem = stage.stem or stem_of(name)
     return stage
 
 

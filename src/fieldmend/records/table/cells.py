@@ -4,6 +4,7 @@ import re
 from collections.abc import Sequence
 from itertools import pairwise
 
+from fieldmend.quantities import units
 from fieldmend.records.sources.cutting import COMMA_NUMBER, NUMBER
 from fieldmend.records.vocabulary import MISSING
 
@@ -13,6 +14,7 @@ NUMBER_LIKE = re.compile(
     r"|[<>≤≥]=?\s*[+-]?[\d.,]+",
     re.IGNORECASE,
 )
+CODED = re.compile(r"\d+([A-Za-z]{1,3})")
 COUNTED = 8  # numbers that make a counter
 
 
@@ -29,11 +31,19 @@ def column_kind(cells: Sequence[str | None], missing: frozenset[str] = MISSING) 
         text = (cell or "").strip()
         if text.casefold() in missing:
             continue
-        if NUMBER.fullmatch(text) or COMMA_NUMBER.fullmatch(text) or NUMBER_LIKE.fullmatch(text):
+        if NUMBER.fullmatch(text) or COMMA_NUMBER.fullmatch(text):
+            numbers += 1
+        elif NUMBER_LIKE.fullmatch(text) and not _is_code(text):
             numbers += 1
         else:
             texts += text.casefold().lstrip("+-") not in ("inf", "infinity")
     return "text" if texts > numbers else "number"
+
+
+def _is_code(text: str) -> bool:
+    """Whether letters behind a whole number are no unit: 01n, 1P."""
+    found = CODED.fullmatch(text)
+    return found is not None and not units.spelt(found[1])[0]
 
 
 def no_reading(i: int, sample: Sequence[Sequence[str | None]]) -> str:

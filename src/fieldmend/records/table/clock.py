@@ -25,7 +25,7 @@ ISO = re.compile(r"\d{4,5}[-/]\d{1,2}[-/]\d{1,2}([T ]+\d.*)?")
 BASIC = re.compile(r"\d{8}T\d{4,6}Z?")
 EPOCH = re.compile(r"[+-]?\d{1,20}(\.\d*)?([eE]\+?\d+)?")
 DOTS = re.compile(r"\d{1,2}\.\d{1,2}\.\d{4}\b.*")
-SLASHES = re.compile(r"(\d{1,2})[/-](\d{1,2})[/-]\d{4}\b.*")
+SLASHES = re.compile(r"(\d{1,2})([/ -])(\d{1,2})\2\d{4}\b.*")
 # 20240131, 202401311200, 20240131120000: as epochs they would lie in 1970, 1976 and 2611.
 COMPACT = re.compile(r"(19|20)\d\d(0[1-9]|1[0-2])(0[1-9]|[12]\d|3[01])(\d{4}|\d{6})?")
 # 2024013112: as an epoch it would lie in 2034.
@@ -91,8 +91,8 @@ FORMATS = {
     },
     "compact hours": ("%Y%m%d%H",),
     "compact and time": ("%Y%m%d %H%M", "%Y%m%d %H%M%S"),
-    "day first": tuple(d + hours for d in ("%d/%m/%Y", "%d-%m-%Y") for hours in _HOURS),
-    "month first": tuple(d + hours for d in ("%m/%d/%Y", "%m-%d-%Y") for hours in _HOURS),
+    "day first": tuple(f"%d{mark}%m{mark}%Y" + hours for mark in "/- " for hours in _HOURS),
+    "month first": tuple(f"%m{mark}%d{mark}%Y" + hours for mark in "/- " for hours in _HOURS),
 }
 
 WHICH_ORDER = (
@@ -113,7 +113,7 @@ def kind_of(cells: Sequence[str], file: str, order: str = "") -> str:
         slashes = SLASHES.fullmatch(text)
         if slashes:
             votes["slashes"] += 1
-            first, second = max(first, int(slashes[1])), max(second, int(slashes[2]))
+            first, second = max(first, int(slashes[1])), max(second, int(slashes[3]))
             continue
         votes[next((kind for kind, rule in KINDS.items() if rule.fullmatch(text)), "")] += 1
     del votes[""]

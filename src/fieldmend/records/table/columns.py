@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from fieldmend.errors import InputError
+from fieldmend.quantities.names import measure, words
 from fieldmend.records.table import parts
 from fieldmend.records.table.cells import COUNTED, cells_of, column_kind, no_reading
 from fieldmend.records.table.nodeless import refuse_nodeless, without_node
@@ -30,6 +31,7 @@ from fieldmend.records.vocabulary import (
 )
 from fieldmend.text import shown, typed
 
+MOMENTS = ("time", "date", "datetime", "date_time", "timestamp")  # beside the time: never readings
 CODE = re.compile(r"[A-Za-z]{0,4}\d+[A-Za-z\d]{0,4}")  # 3260B, 615HMAK; no ERR, no 20.5
 
 
@@ -60,6 +62,9 @@ def assign(
     if wanted.variable and value is None:
         value = _only_value(names, kinds, rest, file)
         rest.remove(value)
+    elif variable is not None and value is None and not wanted.conditions:
+        value = _nameless_value(names, kinds, rest, kinds_of=cells_of(variable, sample))
+        rest = [i for i in rest if i != value]
     if variable is not None and value is not None:
         places = _places(names, rest, sample, node, wanted, file)
         over = tuple(names[i] for i in rest if i not in places.values())
@@ -74,7 +79,8 @@ def assign(
         for i in rest
         if kinds[i] == "number" and lower[i].rstrip(" .#:") not in BOOKKEEPING and i not in dates
         and not _judges(i, names, sample) and not holds_stamps(cells_of(i, sample))
-        and lower[i] not in DAY_OF_YEAR and not _about_node(i, names, sample, node)
+        and lower[i] not in DAY_OF_YEAR and lower[i] not in MOMENTS
+        and not _about_node(i, names, sample, node)
         and not lower[i].startswith("-")
         and not ((i == first or {lower[i], lower[i].rstrip(" .#:")} & ROW_NUMBERS)
                  and no_reading(i, sample) == "a counter")
@@ -112,6 +118,21 @@ def _only_value(
     )
 
 
+def _nameless_value(
+    names: Sequence[str], kinds: Mapping[int, str], rest: Sequence[int], kinds_of: Sequence[str]
+) -> int | None:
+    """The only column of numbers beside one that says in words what is measured: "Wert".
+
+    One whose name is a quantity's is that: `field` may be where the potatoes grow.
+    """
+    there = [i for i in rest if kinds[i] == "number" and names[i].casefold() not in PLACE]
+    told = bool(kinds_of) and column_kind(kinds_of) == "text"
+    known = {measure(words(cell)) for cell in kinds_of} - {""}
+    if len(there) != 1 or not told or not known or measure(words(names[there[0]])):
+        return None
+    return there[0]
+
+
 def _about_node(
     column: int, names: Sequence[str], sample: Sequence[Sequence[str | None]], node: int | None
 ) -> bool:
@@ -127,10 +148,10 @@ def _about_node(
     if not cells or len({(row[node], row[column]) for row in rows}) != len(nodes):
         return False
     often = len(rows) >= COUNTED * len(nodes)
-    words = words_of(names[column])
+    said = words_of(names[column])
     whole = all(re.fullmatch(r"\d+", cell) for cell in cells)
     coded = all(CODE.fullmatch(cell) for cell in cells) and 1 < len(set(cells)) == len(nodes)
-    named = bool(words) and words[-1] in NODE_HINTS
+    named = bool(said) and said[-1] in NODE_HINTS
     return (named and whole) or (often and coded and not whole)
 
 

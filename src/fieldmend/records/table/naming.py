@@ -5,6 +5,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from fieldmend.errors import InputError
+from fieldmend.quantities.names import is_gas
 from fieldmend.quantities.units import spelt
 from fieldmend.records.table.cells import cells_of, column_kind, no_reading
 from fieldmend.records.table.stamps import holds_stamps
@@ -25,7 +26,9 @@ def clean(names: Sequence[str]) -> tuple[list[str], dict[str, str]]:
         name = SERIAL.sub(r"\1", written.strip())
         found = UNIT_IN_NAME.fullmatch(name.strip()) or _inside(name.strip())
         bare = f"{found[1]} {found[3] or ''}".strip() if found else name.strip()
-        if found and found[2].strip():
+        if found and is_gas(found[2]):
+            bare = name.strip()
+        elif found and found[2].strip():
             units[bare] = DECLARED.sub(r"\1", found[2].strip())
         out.append(bare)
     if len(set(out)) < len(out):  # "T [C]" beside "T [F]": the brackets tell them apart

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from fieldmend.errors import InputError
+from fieldmend.quantities import names as quantities
 from fieldmend.records.sources.stage import Stage, materialise, scan
 from fieldmend.records.table import loading
 from fieldmend.records.table.cells import NUMBER_LIKE
@@ -40,6 +41,8 @@ if TYPE_CHECKING:
 
 WHOLE = re.compile(r"[+-]?\d{1,18}(\.0?)?")  # 7.0 is an id of a frame; 7.00 is a reading
 LEVELS_OF = frozenset("depth pres pressure height level altitude z hauteur hoehe tiefe".split())
+# "gas_meter" may be which one it is; "code" and "id" are.
+NAMED_ALIKE = frozenset(["", "meter", "label", "identifier", "sequence number"])
 LOOKED_AT = 2_000_000  # rows that decide
 CANDIDATES = 24
 REPEATS = 0.3  # share of rows whose time came before, from which on times are said to repeat
@@ -49,6 +52,7 @@ STEADY = 0.7  # share of steps within a fifth of their id's median
 LEVELS = 0.7  # how far readings differ within an id, of what they differ from the last row
 FILLED = 0.5  # share of rows that have an id
 SEEN = "owner_seen"  # the table of the rows that decide
+CROWD = 8  # columns of whole numbers that are most of a table: its nodes
 MOST = 0.8  # share of rows that one id may have
 
 
@@ -190,7 +194,10 @@ def _physical(name: str, units: Mapping[str, str]) -> bool:
     words = words_of(name)
     if name in units or not words or words[-1] in NODE_HINTS:
         return name in units
-    return bool({words[0], words[-1], name.casefold()} & CONDITIONS or {*words} & FLAGS)
+    if {words[0], words[-1], name.casefold()} & CONDITIONS or {*words} & FLAGS:
+        return True
+    what = quantities.measure(quantities.words(name))
+    return what not in NAMED_ALIKE and len(name) > 1
 
 
 def _hinted(name: str) -> bool:
@@ -363,7 +370,10 @@ def _by_turns(columns: list[Column], seen: _Seen, stage: Stage, names: Sequence[
     """Times hardly repeat: an id takes turns with others, or its name says so."""
     named = [c for c in columns if c.hinted and not c.doubtful]
     sound = [c for c in named if c.apart or c.turns or c.ids == 1]
-    sound += [c for c in columns if c not in named and (c.turns or c.levels)]
+    numbers = [c for c in columns if c not in named and not c.text and c.ids > 1]
+    crowd = len(numbers) >= CROWD and len(numbers) * 2 > len(names)
+    alike = numbers if crowd else []  # a matrix of counts: of so many, some do take turns
+    sound += [c for c in columns if c not in named + alike and (c.turns or c.levels)]
     if not sound:
         return None
     best = min(sound, key=lambda c: (not c.hinted, not c.turns, c.doubtful, not c.text, c.ids))

@@ -30,6 +30,7 @@ def read_places(
     """Node → place of a source that holds positions and no readings; None if it is none."""
     names = [name.casefold() for name in clean(stage.names)[0]]
     node = first_of(NODE, names)
+    node = _own_names(stage, names) if node is None else node
     found = {PLACE[name]: i for i, name in enumerate(names) if name in PLACE}
     if node is None or first_of(TIME, names) is not None or first_of(VALUE, names) is not None:
         return None
@@ -51,6 +52,15 @@ def read_places(
             rows += con.execute(sql + "batch").fetchall()
             con.unregister("batch")
     return _known((row[0], _place(dict(zip(found, row[1:], strict=True)))) for row in rows)
+
+
+def _own_names(stage: Stage, names: Sequence[str]) -> int | None:
+    """The first column that names each row of a file of positions: city, building_id."""
+    for i, name in enumerate(names):
+        cells = cells_of(i, stage.sample)
+        if name not in PLACE and len(cells) == len(stage.sample) == len(set(cells)) > 1:
+            return i
+    return None
 
 
 def _known(

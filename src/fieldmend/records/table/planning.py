@@ -18,6 +18,7 @@ from fieldmend.text import counted, shown
 if TYPE_CHECKING:
     import duckdb
 
+ANY = ""  # in a mapping of codes: those of every condition
 Missing = Sequence[float | str] | Mapping[str, Sequence[float | str]]
 
 
@@ -172,7 +173,8 @@ def unknown(sources: Sequence[tuple[Stage, Roles]], missing: Missing) -> list[st
     if not isinstance(missing, Mapping) or any(r.shape is LONG for _, r in sources):
         return []
     there = {name for stage, _ in sources for name in stage.names}
-    return [f"missing= names {shown(name)}, which is not there" for name in missing.keys() - there]
+    named = missing.keys() - there - {ANY}
+    return [f"missing= names {shown(name)}, which is not there" for name in sorted(named)]
 
 
 def words_for_missing(missing: Missing) -> frozenset[str]:
@@ -190,7 +192,9 @@ def _declared(
     words |= compass.NONE if stage.compass else set()
     numbers = dict[int, tuple[float, ...]]()
     for v in slots.values():
-        given = missing.get(names[v], ()) if isinstance(missing, Mapping) else missing
+        given = missing
+        if isinstance(missing, Mapping):
+            given = [*_items(missing.get(names[v], ())), *_items(missing.get(ANY, ()))]
         codes = [*(stage.layout.missing.get(names[v], ()) if stage.layout else ())]
         for item in _items(given):
             try:

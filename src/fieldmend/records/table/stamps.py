@@ -18,6 +18,8 @@ from fieldmend.text import escaped, shown, typed
 KINDS = ("ordinal", "sas", "ctime", "marks", "compact and time", "basic", "compact",
          "compact hours", "dots", "twelve hours", "iso", "short", *months.ORDERS)  # fmt: skip
 FEWEST = 3  # stamps that show what a column holds
+DATE_AND_TIME = 5  # year, month, day, hour, minute
+LABELS = frozenset("label text string formatted".split())
 UNIVERSAL = frozenset("utc gmt zulu".split())
 EPOCHS = frozenset("utc gmt epoch unix unixtime posix".split())
 ITS_ZONE = re.compile(r"\d\s*([Zz]|[+-]\d\d:?\d\d|[A-Z]{3,5})$")
@@ -76,7 +78,7 @@ def _looked_for(stage: Stage, names: Sequence[str]) -> str | None:
     best: list[int] = there
     for rule in (_any_of(UNIVERSAL), _any_of(BEGINS), lambda words: not words & ENDS):
         best = [i for i in best if rule(_words(names[i]))] or best
-    if len(best) > 1:
+    if len(best) > 1 and not _same_days(stage, best):
         first, second = (names[i] for i in best[:2])
         raise InputError(
             f"several columns hold a time: {', '.join(shown(names[i]) for i in there[:6])}",
@@ -84,6 +86,7 @@ def _looked_for(stage: Stage, names: Sequence[str]) -> str | None:
             hint=f"Name one with time={escaped(first)!r} ({typed('--time', first)}), or "
             f"{typed('--time', second)}",
         )
+    best.sort(key=lambda i: bool(_words(names[i]) & LABELS))
     others = [shown(names[i]) for i in there if i != best[0]]
     beside = f"; {', '.join(others[:3])} too" if others else ""
     stage.notes.append(
@@ -91,6 +94,22 @@ def _looked_for(stage: Stage, names: Sequence[str]) -> str | None:
         f"{beside}; name another with time= (--time)"
     )
     return names[best[0]]
+
+
+def _same_days(stage: Stage, columns: Sequence[int]) -> bool:
+    """Whether columns tell the same moments, as far as their digits go: a stamp and its label."""
+    rows = [row for row in stage.sample if max(columns) < len(row)]
+    told = [tuple(_digits(row[i] or "") for i in columns) for row in rows]
+    return len(told) >= FEWEST and all(len(set(one)) == 1 for one in told)
+
+
+def _digits(cell: str) -> tuple[tuple[int, ...], str]:
+    """The numbers of a stamp without seconds of zero, and what half of the day it says."""
+    numbers = [int(part) for part in re.findall(r"\d+", cell)]
+    while len(numbers) > DATE_AND_TIME and numbers[-1] == 0:
+        numbers.pop()
+    half = re.search(r"[ap]\.?m", cell, re.IGNORECASE)
+    return tuple(numbers), half[0][0].casefold() if half else ""
 
 
 def _universal(stage: Stage, names: Sequence[str]) -> str | None:

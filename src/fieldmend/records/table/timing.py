@@ -103,12 +103,13 @@ def time_is_named(names: Sequence[str], sample: Sequence[Sequence[str | None]], 
 def _alias(lower: Sequence[str], sample: Sequence[Sequence[str | None]]) -> int | None:
     """The first column whose name is a time's: Date/Time, time_stamp and createdAt alike.
 
-    One that holds the time of day only comes last.
+    One that holds the time of day only, or its hour, comes last.
     """
     plain = [bare(name) for name in lower]
     found = [lower.index(name) for name in TIME if name in lower]
     found += [plain.index(name) for name in map(bare, TIME) if name in plain]
-    whole = [i for i in found if not is_clock([row[i] for row in sample if i < len(row)])]
+    cells = {i: [row[i] for row in sample if i < len(row)] for i in found}
+    whole = [i for i in found if not is_clock(cells[i]) and not is_hour(cells[i])]
     found = whole or found
     if found and lower[found[0]] in BOOKED and _begins_elsewhere(found[0], lower, sample):
         return next((i for i in found if lower[i] not in BOOKED), None)
