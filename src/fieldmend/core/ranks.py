@@ -1,7 +1,8 @@
 """Order statistics of many nodes: NumPy's to the last bit, in a fraction of its time.
 
-NumPy takes ten times as long to find out which quantile is asked for as to sort a node's readings,
-and parts an array at one place far quicker than at several.
+NumPy takes ten times as long to find out which quantile is asked for as to sort a node's readings.
+And it parts a long array by moving most of it, again and again, where a few looks at it tell which
+tenth of the numbers can stand at a place: only these are parted.
 """
 
 from __future__ import annotations
@@ -13,15 +14,59 @@ import numpy as np
 from numpy.typing import NDArray
 
 _SHORT = 4000  # numbers that are sorted sooner than parted at several places
+_LONG = 2000  # numbers of which it pays to look at some first:
+_SAMPLED = 4.0  # so many roots of their number,
+_SLACK = 1.5  # places that a sample may be wrong by, in roots of its own: three times the usual
 
 Array = NDArray[Any]
 
 
-def parted(values: Array, *places: int) -> Array:
-    """As `numpy.partition` of a vector: at each of the places what stands there in order."""
+def standing(values: Array, *places: int) -> Array:
+    """What stands at each of the places of a vector in order, what is no number last.
+
+    Examples
+    --------
+    >>> standing(np.array([4.0, 1.0, 3.0, 2.0]), 0, 2)
+    array([1., 3.])
+    """
+    order = sorted(set(places))
+    if values.size < _LONG:
+        ordered = _parted(values, order)
+        return ordered[list(places)]
+    sample = np.sort(values[:: max(1, int(np.sqrt(values.size) / _SAMPLED))])
+    found: dict[int, Any] = {}
+    while order:
+        few = 1 if len(order) == 1 or order[1] > order[0] + 1 else 2  # a median may be of two
+        found.update(zip(order[:few], _among_some(values, sample, order[:few]), strict=True))
+        order = order[few:]
+    return np.array([found[place] for place in places], dtype=values.dtype)
+
+
+def _among_some(values: Array, sample: Array, places: list[int]) -> Array:
+    """What stands at neighbouring places, looked for between two numbers of a sorted sample.
+
+    Among all, where it turns out not to lie between them.
+    """
+    rate, slack = len(sample) / len(values), _SLACK * np.sqrt(len(sample))
+    low, high = int(places[0] * rate - slack), int(places[-1] * rate + slack) + 1
+    inside, below = np.ones(len(values), dtype=np.bool_), 0
+    if low >= 0:
+        inside = values >= sample[low]
+        below = int(np.count_nonzero(values < sample[low]))
+    if high < len(sample):
+        inside &= values <= sample[high]
+    some, there = values[inside], [place - below for place in places]
+    if there[0] < 0 or there[-1] >= len(some):
+        some, there = values, places
+    out: Array = _parted(some, there)[there]
+    return out
+
+
+def _parted(values: Array, places: list[int]) -> Array:
+    """As `numpy.partition` at several places, in rising order: one by one is far quicker."""
     out = values.copy()
     begin = 0
-    for place in sorted(set(places)):
+    for place in places:
         out[begin:].partition(place - begin)
         begin = place + 1
     return out
@@ -40,11 +85,13 @@ def quantiles(values: Array, *shares: float) -> tuple[float, ...]:
     at = [min(math.floor(place), max(last - 1, 0)) for place in places]
     if values.size <= _SHORT:
         ranked = np.sort(values)
+        pairs = [(ranked[low], ranked[min(low + 1, last)]) for low in at]
     else:
-        ranked = parted(values, *at, *(low + 1 for low in at))
+        found = standing(values, *(place for low in at for place in (low, low + 1))).tolist()
+        pairs = list(zip(found[::2], found[1::2], strict=True))
     return tuple(
-        _between(float(ranked[low]), float(ranked[min(low + 1, last)]), place - low)
-        for low, place in zip(at, places, strict=True)
+        _between(float(low), float(high), place - first)
+        for (low, high), place, first in zip(pairs, places, at, strict=True)
     )
 
 
@@ -57,7 +104,7 @@ def higher(values: Array, share: float) -> float:
     3.0
     """
     place = math.ceil((values.size - 1) * share)
-    return float(np.partition(values, place)[place])
+    return float(standing(values, place)[0])
 
 
 def _between(low: float, high: float, part: float) -> float:

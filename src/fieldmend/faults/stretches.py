@@ -8,14 +8,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fieldmend.core.ranks import column_quantiles, parted, quantiles
+from fieldmend.core.ranks import column_quantiles, quantiles, standing
 
 Array = NDArray[Any]
 Mask = NDArray[np.bool_]
 
 # A normal distribution's standard deviation in units of its median absolute value.
 MAD = 1.4826
-LONG = 4000  # numbers that take longer to sort than to part in the middle
+LONG = 2000  # numbers that take longer to sort than to find the middle of
 LARGEST = 1023  # power of two that is a float
 FEW = 100  # numbers that are sorted before `numpy.median` has begun
 
@@ -164,12 +164,11 @@ def medians(values: Array) -> Array:
 
 def _median(column: Array) -> float:
     """Of a long column, which is not worth sorting."""
-    heard = column[~np.isnan(column)]
-    if not heard.size:
+    column = np.ascontiguousarray(column)
+    heard = column.size - int(np.count_nonzero(np.isnan(column)))
+    if not heard:
         return np.nan
-    at = (heard.size - 1) // 2, heard.size // 2
-    ordered = parted(heard, *at)
-    low, high = ordered[at[0]], ordered[at[1]]
+    low, high = standing(column, (heard - 1) // 2, heard // 2)
     return float(low + (high - low) / 2)
 
 
