@@ -4,7 +4,14 @@ import numpy as np
 import pytest
 
 from fieldmend.core import ranks
-from fieldmend.core.ranks import column_quantiles, higher, quantiles, row_medians, standing
+from fieldmend.core.ranks import (
+    column_quantiles,
+    each_median,
+    higher,
+    quantiles,
+    row_medians,
+    standing,
+)
 from fieldmend.field import jumps
 
 
@@ -95,3 +102,21 @@ def test_nodes_with_many_jumps_are_ranked_as_those_with_few(monkeypatch):
     long = by_node.medians(size, -1.0), jumps._middles(size, by_node)
     for one, other in zip(plain, long, strict=True):
         np.testing.assert_array_equal(one, other)
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("slots", [600, 1441, 9000])
+def test_medians_of_long_rows_are_those_of_sorting(slots, dtype, monkeypatch):
+    rng = np.random.default_rng(slots)
+    X = rng.normal(size=(40, slots)).astype(dtype)
+    X[rng.random(X.shape) < 0.3] = np.nan
+    X[1], X[2, 1:], X[3, 5] = np.nan, np.nan, np.inf
+    X[4, : slots // 2] = np.nan
+    X[5] = np.round(X[5])
+    X[6, :: int(np.sqrt(slots) / ranks._SAMPLED)] = 99.0  # all that a sample sees
+    X[7, :99] = -np.inf
+    X[8] = np.sort(X[8])
+    found = each_median(X)
+    monkeypatch.setattr(ranks, "_WIDE", 10**9)
+    np.testing.assert_array_equal(found, each_median(X))
+    assert found.dtype == dtype
