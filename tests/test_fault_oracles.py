@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import naive_faults as naive
+from fieldmend.core import ranks
 from fieldmend.faults import (
     events,
     history,
@@ -25,9 +26,9 @@ SEEDS = range(2)
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-@pytest.mark.parametrize("long", [3, 4000])
-def test_medians_are_those_of_what_was_heard(seed, long, monkeypatch):
-    monkeypatch.setattr(stretches, "LONG", long)
+@pytest.mark.parametrize("wide", [3, 4000])
+def test_medians_are_those_of_what_was_heard(seed, wide, monkeypatch):
+    monkeypatch.setattr(ranks, "_WIDE", wide)
     X = holed(seed, (7 + seed, 6), 0.5)
     X[:, 0] = np.nan
     np.testing.assert_allclose(stretches.node_medians(X), naive.medians(X), rtol=1e-12)

@@ -17,7 +17,7 @@ from fieldmend.core.engine import sweep
 from fieldmend.core.huber import SMALL, HuberSolver
 from fieldmend.core.problem import LowRank, Problem, default_lam, spectral_edge
 from fieldmend.core.prox import Array, Mask
-from fieldmend.core.ranks import parted, quantiles
+from fieldmend.core.ranks import quantiles, standing
 from fieldmend.core.small import each_solved
 
 _FALL = 0.5
@@ -172,9 +172,8 @@ def _middle(sizes: Array) -> float:
     """
     if not sizes.size:
         return 0.0
-    half, fifth = len(sizes) // 2, (4 * len(sizes)) // 5
-    ordered = parted(sizes, half, fifth)
-    return float(max(ordered[half], 0.5 * ordered[fifth] / 1.9))
+    half, fifth = standing(sizes, len(sizes) // 2, (4 * len(sizes)) // 5)
+    return float(max(half, 0.5 * fifth / 1.9))
 
 
 def _middles(sizes: Array) -> tuple[Array, Array]:

@@ -8,14 +8,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fieldmend.core.ranks import column_quantiles, parted, quantiles
+from fieldmend.core.ranks import column_quantiles, each_median, quantiles
 
 Array = NDArray[Any]
 Mask = NDArray[np.bool_]
 
 # A normal distribution's standard deviation in units of its median absolute value.
 MAD = 1.4826
-LONG = 4000  # numbers that take longer to sort than to part in the middle
 LARGEST = 1023  # power of two that is a float
 FEW = 100  # numbers that are sorted before `numpy.median` has begun
 
@@ -140,9 +139,7 @@ def node_medians(values: Array) -> Array:
     """
     if values.shape[0] == 0:
         return np.full(values.shape[1], np.nan)
-    if len(values) > LONG:
-        return np.array([_median(column) for column in values.T])
-    return medians(values.T)
+    return each_median(values.T)
 
 
 def medians(values: Array) -> Array:
@@ -153,24 +150,7 @@ def medians(values: Array) -> Array:
     >>> medians(np.array([[1.0, 3.0, np.nan], [np.nan, np.nan, np.nan]]))
     array([ 2., nan])
     """
-    ranked = np.sort(values, axis=-1)  # NaN last
-    ranked = ranked.reshape(-1, values.shape[-1])
-    count = values.shape[-1] - np.isnan(ranked).sum(axis=-1)
-    row = np.arange(len(ranked))
-    low = ranked[row, np.maximum(count - 1, 0) // 2]
-    high = ranked[row, count // 2]  # within: the axis is not empty
-    return np.where(count > 0, low + (high - low) / 2, np.nan).reshape(values.shape[:-1])
-
-
-def _median(column: Array) -> float:
-    """Of a long column, which is not worth sorting."""
-    heard = column[~np.isnan(column)]
-    if not heard.size:
-        return np.nan
-    at = (heard.size - 1) // 2, heard.size // 2
-    ordered = parted(heard, *at)
-    low, high = ordered[at[0]], ordered[at[1]]
-    return float(low + (high - low) / 2)
+    return each_median(values.reshape(-1, values.shape[-1])).reshape(values.shape[:-1])
 
 
 def slot_medians(values: Array) -> Array:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from scipy.special import gammaln, stdtrit
 
 from fieldmend.core.prox import Array, Mask
-from fieldmend.core.ranks import parted, quantiles
+from fieldmend.core.ranks import quantiles, standing
 
 Index = NDArray[np.intp]
 
@@ -22,6 +22,7 @@ _HALF = stdtrit(_FREEDOM, 0.75)  # median |t|
 _POOLED = 10.0  # jumps' worth of the network's scale in each node's own
 _LEAST = 1e-4  # scale floor, in the units of the scaled readings
 _ENOUGH = 20_000  # jumps to fit the freedom on
+_LONG = 2000  # jumps of a node that take longer to sort than to find a few of
 _TOLD = 20  # jumps over gaps of an octave, to tell how wide they are
 
 
@@ -145,23 +146,34 @@ class _ByNode:
         starts = np.searchsorted(node, np.arange(nodes + 1))
         return cls(node, np.arange(len(node)) - starts[node], np.diff(starts))
 
-    def ranked(self, values: Array) -> Array:
-        """Nodes × the most that a node has, smallest first; what a node has not is infinite."""
-        out = np.full((len(self.count), max(int(self.count.max(initial=1)), 1)), np.inf)
-        out[self.node, self.place] = values
-        out.sort(axis=1)
+    def standing(self, values: Array, *ranks: Index) -> Array:
+        """Those of each node at ranks of its own, ranks × nodes; of one that has none, any."""
+        out = np.zeros((len(ranks), len(self.count)))
+        last = np.cumsum(self.count)
+        long = np.flatnonzero(self.count > _LONG).tolist()
+        for n in long:
+            own = values[last[n] - self.count[n] : last[n]]
+            out[:, n] = standing(own, *(int(rank[n]) for rank in ranks))
+        if len(long) < len(self.count):
+            ranked = self._ranked(values)
+            short = self.count <= _LONG
+            for k, rank in enumerate(ranks):
+                out[k, short] = ranked[np.flatnonzero(short), np.maximum(rank[short], 0)]
         return out
 
-    def at(self, ranked: Array, rank: Index) -> Array:
-        """The number of each node at a rank of its own."""
-        out: Array = ranked[np.arange(len(rank)), np.maximum(rank, 0)]
+    def _ranked(self, values: Array) -> Array:
+        """Short nodes × the most that one has, smallest first; what a node has not is infinite."""
+        short = self.count <= _LONG
+        out = np.full((len(self.count), max(int(self.count[short].max(initial=1)), 1)), np.inf)
+        here = slice(None) if short.all() else short[self.node]
+        out[self.node[here], self.place[here]] = values[here]
+        out.sort(axis=1)
         return out
 
     def medians(self, values: Array, nothing: float) -> Array:
         """Of every node; `nothing` for one that has none."""
-        ranked = self.ranked(values)
-        out = (self.at(ranked, (self.count - 1) // 2) + self.at(ranked, self.count // 2)) / 2
-        return np.where(self.count > 0, out, nothing)
+        low, high = self.standing(values, (self.count - 1) // 2, self.count // 2)
+        return np.where(self.count > 0, (low + high) / 2, nothing)
 
 
 def _freedom(z: Array) -> int:
@@ -184,16 +196,16 @@ def _middle(sizes: Array) -> float:
     half, fifth = len(sizes) // 2, len(sizes) * 4 // 5
     still = int(np.count_nonzero(sizes <= 0.0))
     step = min(still + (len(sizes) - still) // 20, len(sizes) - 1)  # of those that moved
-    ordered = parted(sizes, half, fifth, step)
-    return float(max(ordered[half], ordered[fifth] / 4, ordered[step]))
+    half_way, larger, moved = standing(sizes, half, fifth, step)
+    return float(max(half_way, larger / 4, moved))
 
 
 def _middles(size: Array, by_node: _ByNode) -> Array:
     """As `_middle` of each node; 0 for one that has none."""
-    ranked, count = by_node.ranked(size), by_node.count
-    still = np.count_nonzero(ranked <= 0.0, axis=1)
+    count = by_node.count
+    still = np.bincount(by_node.node[size <= 0.0], minlength=len(count))
     step = np.minimum(still + (count - still) // 20, count - 1)
-    half, fifth, moved = (by_node.at(ranked, rank) for rank in (count // 2, count * 4 // 5, step))
+    half, fifth, moved = by_node.standing(size, count // 2, count * 4 // 5, step)
     return np.where(count > 0, np.maximum(np.maximum(half, fifth / 4), moved), 0.0)
 
 
