@@ -227,3 +227,7 @@ def test_a_folder_of_another_ending_is_refused_with_a_pattern_that_reads_it(tmp_
     assert fm.read(pattern).nodes == ("s0", "s1")
     written(tmp_path / "psv" / "a.psv", "time|co2", lambda _, t, k: f"{t}|{400 + wave(0, k)}")
     assert fm.read("psv").nodes == ("a",)
+
+
+def test_a_rain_meter_is_not_measured_in_metres():
+    assert identify("rain_meter", "", np.zeros((90, 4))).unit == ""
