@@ -48,7 +48,8 @@ MARKS = re.compile(
     r"\d{4}-\d\d-\d\d([ T]\d\d([.-])\d\d(\2\d\d)?|[_-]\d\d([.:-])\d\d(\4\d\d)?)"
     r"|\d{4}:\d\d:\d\d \d\d:\d\d(:\d\d)?|(19|20)\d\d\.[01]\d\.[0-3]\d( \d\d:\d\d(:\d\d)?)?"
 )
-DAY_AND_CLOCK = re.compile(r"(19|20)\d{6} ([01]\d|2[0-3])[0-5]\d([0-5]\d)?")  # 20240131 1200
+# 20240131 1200, 20240131 12:00
+DAY_AND_CLOCK = re.compile(r"(19|20)\d{6} ([01]\d|2[0-3])(:?[0-5]\d){1,2}")
 
 # What a zone may be that DuckDB reads as fast as a Z, behind a stamp whose digits are underscores.
 AHEAD = r"____-__-__[T ]__:__(:__(\.___(___)?)?)?([+-]__(:?__)?| UTC| GMT)"
@@ -97,7 +98,12 @@ FORMATS = {
         )
     },
     "compact hours": ("%Y%m%d%H",),
-    "compact and time": ("%Y%m%d %H%M", "%Y%m%d %H%M%S"),
+    "compact and time": (
+        "%Y%m%d %H%M",
+        "%Y%m%d %H%M%S",
+        "%Y%m%d %H:%M",
+        "%Y%m%d %H:%M:%S",
+    ),
     "day first": tuple(f"%d{mark}%m{mark}%Y" + hours for mark in "/- " for hours in _HOURS),
     "month first": tuple(f"%m{mark}%d{mark}%Y" + hours for mark in "/- " for hours in _HOURS),
 }
