@@ -45,12 +45,12 @@ def assign(
     variable = (
         column_named(wanted.variable, names, "variable", file)
         if wanted.variable
-        else first_of(VARIABLE, lower, but=(node, *time))
+        else first_of(VARIABLE, lower, but=(node, *more, *time))
     )
     value = (
         column_named(wanted.value, names, "value", file)
         if wanted.value
-        else first_of(VALUE, lower, but=(node, variable, *time))
+        else first_of(VALUE, lower, but=(node, *more, variable, *time))
     )
     _refuse_twice({"node": node, "variable": variable, "value": value}, time, names, file)
     taken = {node, *more, variable, value, *time} - {None}
