@@ -87,4 +87,43 @@ FRAME_SPLIT = Case(
     ("a", "b"), {}, "2024-01-01T00:00",
 )  # fmt: skip
 
+PEMS = Case(
+    "PeMS", "d04_text_station_5min_2024_01_01.txt",
+    lines(*(f"01/01/2024 00:0{5 * k}:00,40000{n},4,101,N,ML,.38,40,100,{100 + n},.0123,{'' if k else '67.2'},10,32,.01,67.2,1,,,,,0"
+            for k in range(2) for n in (1, 7))),
+    ("400001", "400007"), {"flow": [101, 101], "occupancy": [0.0123, 0.0123], "speed": [67.2, NAN]}, "2024-01-01T00:00",
+    {"speed": "mph", "occupancy": "1"},
+)  # fmt: skip
+AIRNOW = Case(
+    "AirNow", "HourlyData_2024010105.dat",
+    lines(*(f"01/01/24|0{h}:00|00001010{n}|St. John's|-4|{what}|{unit}|{value}|Newfoundland & Labrador DEC"
+            for h in (5, 6) for n in (2, 5) for what, unit, value in (("OZONE", "PPB", 17 + h), ("PM2.5", "UG/M3", 4.5)))),
+    ("000010102", "000010105"), {"OZONE": [22, 23], "PM2.5": [4.5, 4.5]}, "2024-01-01T05:00",
+    {"OZONE": "PPB", "PM2.5": "UG/M3"},
+)  # fmt: skip
+TOMST = Case(
+    "TOMST", "data_94184102_2024_05_01_0.csv",
+    lines(*(f"{k};2024.01.01 00:{15 * k:02};0;{4 + k}.0625;5.5;6.5;210{k};202;0;" for k in range(4))),
+    ("94184102",), {"T1_soil": [4.0625, 5.0625, 6.0625, 7.0625], "soil_moisture_count": [2100, 2101, 2102, 2103]},
+    "2024-01-01T00:00", {"T1_soil": "°C", "T2_surface": "°C", "T3_air": "°C"},
+)  # fmt: skip
+SENSORSCOPE = Case(
+    "SensorScope", "stbernard-meteo-10.txt",
+    lines(*(f"10 2024 1 1 0 {2 * k} 17 {1704067217 + 120 * k} {k} {4 + k}.28 3.28 0.0 69.44 -1 -1 0 2.5 201.5" for k in range(4))),
+    ("10",), {"ambient_temperature": [4.28, 5.28, 6.28, 7.28], "wind_direction": [201.5] * 4},
+    "2024-01-01T00:00", {"ambient_temperature": "°C", "wind_direction": "°", "relative_humidity": "%"},
+)  # fmt: skip
+CHANNEL = Case(
+    "meter channel", "channel_3.dat", lines(*(f"{1704067200 + 6 * k} {59 + k}" for k in range(5))),
+    ("channel_3",), {"value": [59, 60, 61, 62, 63]}, "2024-01-01T00:00",
+)  # fmt: skip
+GSOD = Case(
+    "NOAA summary of the day", "72000099999.csv",
+    lines('"STATION","DATE","LATITUDE","LONGITUDE","ELEVATION","NAME","TEMP","TEMP_ATTRIBUTES","SLP","SLP_ATTRIBUTES","STP","STP_ATTRIBUTES","GUST","PRCP","PRCP_ATTRIBUTES","FRSHTT"',
+          '"72000099999","2024-01-01","40.5","-90.5","200.0","HERE, US","  45.5","24","1010.5","24"," 999.9","24","999.9"," 0.12","G","010000"',
+          '"72000099999","2024-01-02","40.5","-90.5","200.0","HERE, US","9999.9"," 0","9999.9"," 0"," 985.5","24"," 18.5","99.99"," ","000000"'),
+    ("72000099999",), {"TEMP": [45.5, NAN], "SLP": [1010.5, NAN], "STP": [NAN, 985.5], "GUST": [NAN, 18.5], "PRCP": [0.12, NAN]},
+    "2024-01-01T00:00", {"TEMP": "°F", "SLP": "hPa", "GUST": "kt", "PRCP": "in"},
+    {"72000099999": {"lat": 40.5, "lon": -90.5, "elevation": 200.0}},
+)  # fmt: skip
 CASES = [one for one in list(globals().values()) if isinstance(one, Case)]

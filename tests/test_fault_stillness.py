@@ -63,3 +63,39 @@ def test_the_range_of_every_window_is_asked():
     series = np.array([0.0, 5.0, 5.0, 5.0, 1.0, 2.0])
     assert gross._ranges(series, 3).tolist() == [5.0, 0.0, 4.0, 4.0]
     assert gross._ranges(series, 2).tolist() == [5.0, 0.0, 0.0, 4.0, 1.0]
+
+
+def sun(seed, *, floor=0.0, slots=720, nodes=8):
+    """A day of radiation, every two minutes, to a tenth: all dark alike for half of it."""
+    rng = np.random.default_rng(seed)
+    height = np.maximum(0, np.sin(2 * np.pi * (np.arange(slots) * 24 / slots - 6) / 24))
+    cloud = np.clip(1 - 0.3 * np.abs(rng.normal(0, 0.1, (slots, 1)).cumsum(axis=0) % 1), 0.1, 1)
+    X = 300 * height[:, None] * cloud * rng.uniform(0.9, 1.1, nodes)
+    X = np.round(X * (1 + 0.05 * rng.normal(size=X.shape)), 1) + floor
+    X[rng.random(X.shape) < 0.05] = np.nan
+    return X
+
+
+@pytest.mark.parametrize(
+    ("floor", "power"), [(0.0, 1.0), (0.0, 0.5), (0.6, 1.0), (0.6, 0.5), (0.6, 1 / 3)]
+)
+@pytest.mark.parametrize("seed", range(3))
+def test_the_one_night_of_a_short_record_is_no_fault(seed, floor, power):
+    """All are dark: that others repeat the same value too long is what makes it night."""
+    X = sun(seed, floor=floor) ** power
+    assert not gross.stuck(X).any()
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_one_value_far_off_at_most_nodes_and_one_node_dark_at_noon_are_faults(seed):
+    X = sun(seed)
+    X[300:420, 2] = 0.0
+    assert gross.stuck(X)[300:420, 2].sum() == 120
+    rng = np.random.default_rng(seed)
+    T = np.round(15 + rng.normal(0, 0.1, (720, 8)).cumsum(axis=0), 2)
+    for n in range(6):  # one after the other, to the end
+        T[300 + 9 * n :, n] = 0.0
+    assert gross.stuck(T)[400:, :6].all()
+    cold = np.round(15 - np.arange(720)[:, None] / 60 + rng.normal(0, 0.05, (720, 8)), 2)
+    cold[400:] = cold[400]  # a database repeats each node's last value, its lowest so far
+    assert gross.stuck(cold)[400:].mean() > 0.9

@@ -1,6 +1,7 @@
 # ruff: noqa: E501 - lines of foreign files
 """Public sets of sensor data in their own layouts, small: what they hold is read as what it is."""
 
+import re
 import shlex
 from datetime import datetime, timedelta
 
@@ -227,3 +228,69 @@ def test_a_folder_of_another_ending_is_refused_with_a_pattern_that_reads_it(tmp_
     assert fm.read(pattern).nodes == ("s0", "s1")
     written(tmp_path / "psv" / "a.psv", "time|co2", lambda _, t, k: f"{t}|{400 + wave(0, k)}")
     assert fm.read("psv").nodes == ("a",)
+
+
+def test_a_rain_meter_is_not_measured_in_metres():
+    assert identify("rain_meter", "", np.zeros((90, 4))).unit == ""
+
+
+def test_several_values_beside_what_is_measured_are_asked_for(tmp_path):
+    """Chicago's Array of Things: temperature and pressure of one chip are never averaged."""
+    rows = [("bmp180", "temperature"), ("bmp180", "pressure"), ("tmp112", "temperature")]
+    path = written(tmp_path / "aot.csv", "timestamp,node_id,subsystem,sensor,parameter,value_raw,value_hrf",
+                   lambda i, t, k: f"{t:%Y/%m/%d %H:%M:%S},001e{i // 3},metsense,{rows[i % 3][0]},{rows[i % 3][1]},{100 * i + k},{wave(i, k)}",
+                   nodes=6)  # fmt: skip
+    with pytest.raises(
+        InputError, match="several columns may hold the values: value_raw, value_hrf"
+    ):
+        fm.read(path)
+    with pytest.raises(InputError, match="--node node_id,sensor"):
+        fm.read(path, value="value_hrf")
+    grid = fm.read(path, value="value_hrf", node=["node_id", "sensor"]).grid()
+    assert set(grid.values) == {"temperature", "pressure"}
+    assert grid.shape == (60, 4)
+
+
+def test_small_tables_above_a_large_one(tmp_path):
+    """SMHI: what is measured, since when, and then the readings."""
+    head = """Stationsnamn;Klimatnummer;Mäthöjd (meter över marken)
+Abisko Aut;188790;2.0
+
+Parameternamn;Beskrivning;Enhet
+Lufttemperatur;momentanvärde, 1 gång/tim;celsius
+
+Tidsperiod (fr.o.m);Tidsperiod (t.o.m);Höjd (meter över havet);Latitud (decimalgrader);Longitud (decimalgrader)
+1985-01-01 00:00:00;2021-10-01 06:00:00;392.303;68.3538;18.8164
+
+Datum;Tid (UTC);Lufttemperatur;Kvalitet;;Tidsutsnitt:"""
+    path = written(tmp_path / "abisko.csv", head,
+                   lambda _, t, k: f"{t:%Y-%m-%d;%H:%M:%S};{wave(0, k)};G;;" + "Kvalitetskontrollerade data" * (k == 0))  # fmt: skip
+    grid = fm.read(path).grid()
+    assert (tuple(grid.values), grid.nodes, grid.shape) == (
+        ("Lufttemperatur",),
+        ("abisko",),
+        (60, 1),
+    )
+
+
+def test_a_header_that_begins_with_a_number_sign(tmp_path):
+    """HOBOconnect."""
+    path = written(tmp_path / "2123.csv", '#,Date-Time (PDT),"Temperature , °C","RH , %"',
+                   lambda _, t, k: f"{k + 1},{t:%m/%d/%Y %H:%M:%S},{wave(0, k)},5{k % 9}.5")  # fmt: skip
+    grid = fm.read(path).grid()
+    assert grid.shape == (60, 1)
+    assert grid.times[0] == int(np.datetime64("2024-01-31T03:00", "us").astype(int))
+    assert [identify(name, "", X).unit for name, X in grid.values.items()] == ["°C", "%"]
+
+
+def test_a_title_of_one_word_and_rows_about_the_columns(tmp_path):
+    """Luchtmeetnet: of two times the one is asked for, and the option it names reads the file."""
+    head = '"Luchtmeetnet"\n\nComponent;NO2\nStationsCode;;;NL10131;NL10136\nBegindatumtijd;Einddatumtijd;;NL10131;NL10136'
+    path = written(tmp_path / "no2.csv", head,
+                   lambda _, t, k: f"{t:%Y%m%d %H:%M};{t + timedelta(hours=1):%Y%m%d %H:%M};;{wave(0, k)};{wave(1, k)}")  # fmt: skip
+    with pytest.raises(InputError, match="several columns hold a time") as refused:
+        fm.read(path)
+    time = re.search(r"time='([^']+)'", str(refused.value))[1]
+    grid = fm.read(path, time=time).grid()
+    assert grid.shape == (60, 2)
+    assert grid.times[0] == int(np.datetime64("2024-01-30T20:00", "us").astype(int))

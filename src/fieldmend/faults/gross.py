@@ -19,6 +19,8 @@ from fieldmend.quantities import Quantity
 MOVED, AWAY = 4.0, 3.0
 # Of what others usually move: less is nothing. Others asked, and stretches that tell what is usual.
 BECALMED, WITNESSES, STRETCHES = 0.05, 12, 50
+# Usual steps by which most nodes may come to one end of their scale: on roots, dusk is steep.
+DUSK = 3.0
 # One value for good is beyond all others if it is so much of their range away from it; so few of
 # them on either side are no part of that range.
 RAIL, SELDOM = 0.1, 0.005
@@ -216,7 +218,7 @@ def _becalmed(values: Array, runs: Mask) -> Mask:
 
     A plant at rest, a calm: who repeats its value then is not broken, or not so that it matters.
     Who jumps to that value, or back from it, does not rest; and what others repeat too long
-    themselves tells nothing.
+    themselves tells nothing, unless it is the same value at the same end of their scale: night.
     """
     out, sound = np.zeros(runs.shape, dtype=np.bool_), np.where(runs, np.nan, values)
     for n in map(int, np.flatnonzero(runs.any(axis=0))):
@@ -225,15 +227,31 @@ def _becalmed(values: Array, runs: Mask) -> Mask:
         usual = history.usual_step(own)
         for i, j in zip(*stretches(runs[at, n]), strict=True):
             around = np.concatenate([own[max(i - 1, 0) : i], own[j : j + 1]])
-            if (np.abs(around - own[i]) > usual).any():
-                continue
             a, b = int(at[i]), int(at[j - 1]) + 1
+            jump = np.abs(around - own[i]).max(initial=0.0)
+            at_end = own[i] in (own.min(), own.max())
+            if at_end and jump <= DUSK * usual and _shared(values, n, a, b):
+                out[a:b, n] = True
+                continue
+            if jump > usual:
+                continue
             others = [m for m in range(values.shape[1]) if m != n]
             some = others[:: max(1, len(others) // WITNESSES)][:WITNESSES]
             shares = [_share_moved(sound[:, m], a, b) for m in some]
             told = [share for share in shares if share >= 0]
             out[a:b, n] = len(told) > 0 and bool(np.median(told) < BECALMED)
     return out & runs
+
+
+def _shared(values: Array, n: int, a: int, b: int) -> bool:
+    """Whether most of the others read the value of a run of node n, for most of its slots."""
+    part = np.delete(values[a:b], n, axis=1)
+    heard = np.count_nonzero(~np.isnan(part), axis=0)
+    with np.errstate(invalid="ignore"):
+        level = np.nanmax(values[a:b, n])
+        same = np.count_nonzero(np.abs(part - level) <= 2e-7 * abs(level), axis=0)
+    known = heard > 0
+    return bool(2 * np.count_nonzero(2 * same[known] > heard[known]) > np.count_nonzero(known) > 0)
 
 
 def _share_moved(series: Array, a: int, b: int) -> float:

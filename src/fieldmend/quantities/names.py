@@ -111,7 +111,8 @@ WHOLE: Mapping[str, str] = MappingProxyType(
             "cloud cover": "n nbas nh tcc clct cldcvr skyc",
             "radiation": "ray_glo01 glo gsr swdown swin sw_in gre000z0 ghi dni dhi rad rg qg rsds",
             "light": "par lux light licht ppfd uv uvi uva uvb lumi",
-            "wind speed": "ff fxi fxy fx fm wspd wspeed wspm gst gust sknt ws wnd fkl010z0 wg",
+            "wind speed": "ff fxi fxy fx fm wspd wspeed wspm gst gust sknt ws wnd fkl010z0 wg "
+            "wdsp mxspd",
             "concentration": "pm pm1 pm10 pm25 pm2 pm4 no no2 nox nh3 o3 so2 co co2 h2s voc tvoc "
             "bc ch4 ozone nmhc benzene c6h6",
             "visibility": "vv vis visby vsby",

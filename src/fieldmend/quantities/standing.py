@@ -81,7 +81,7 @@ def beside(value: float, values: Array) -> float:
     (1.0, 10.0)
     """
     rest = np.unique(values[np.isfinite(values) & (values != value)])
-    if abs(value) < SMALL and rest.size < CLASSES:
+    if abs(value) < SMALL and rest.size < CLASSES and (rest.size or value >= 0):
         return np.inf
     steps = 2 * _step(rest) if rest.size >= CLASSES else 0.0
     return max(1.0, abs(value) / 100, steps)

@@ -126,8 +126,8 @@ def at_the_end(words: list[str], families: tuple[str, ...]) -> tuple[str, int]:
     >>> at_the_end(["model", "s"], ())
     ('', 0)
     """
-    if words[-1:] == ["1"]:  # "humidity_set_1" is no share
-        return "", 0
+    if words[-1:] == ["1"] or words[-1:] == ["meter"]:  # "humidity_set_1" is no share, and
+        return "", 0  # a "rain_meter" measures no metres
     for count in (3, 2, 1):
         if len(words) <= count:
             continue

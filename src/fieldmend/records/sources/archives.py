@@ -19,6 +19,13 @@ GROUPS: Mapping[str, tuple[tuple[int, str, str, str, int], ...]] = {
     "DEW": ((0, "dew_point", "°C", "+9999", 10),),
     "SLP": ((0, "sea_level_pressure", "hPa", "99999", 10),),
 }
+# Global Summary of the Day: unit of each column, and its codes for "no reading".
+GSOD: Mapping[str, tuple[str, tuple[float, ...]]] = {
+    **{name: ("°F", (9999.9,)) for name in ("TEMP", "DEWP", "MAX", "MIN")},
+    "SLP": ("hPa", (9999.9,)), "STP": ("hPa", (9999.9, 999.9)),
+    **{name: ("kt", (999.9,)) for name in ("WDSP", "MXSPD", "GUST")},
+    "VISIB": ("mi", (999.9,)), "PRCP": ("in", (99.99,)), "SNDP": ("in", (999.9,)),
+}  # fmt: skip
 PLACED = {"LATITUDE": "lat", "LONGITUDE": "lon", "ELEVATION": "elevation"}
 SERIES = re.compile(r"\d+_(\d{5}(?:_\d{5})?)")  # USGS: 69928_00010
 PARAMETERS = {
@@ -126,3 +133,21 @@ def _parameter(names: Sequence[str], name: str) -> str:
     code = series[1]
     word = PARAMETERS.get(code, ("",))[0]
     return (f"{word}_{code}" if word else code) + name[len(bare) :]
+
+
+def summary_of_the_day(text: Text, body: Sequence[str], work: Path) -> Layout | None:
+    """NOAA's Global Summary of the Day: each column has its own number of nines for nothing."""
+    cells = [cell.strip().strip('"') for cell in split(body[0], ",")]
+    if cells[:2] != ["STATION", "DATE"] or not {"TEMP_ATTRIBUTES", "FRSHTT"} <= {*cells}:
+        return None
+    over = re.compile(r".*_ATTRIBUTES|FRSHTT|NAME")
+    header = tuple(f"-{cell}" if over.fullmatch(cell) else cell for cell in cells)
+    there = {name: of for name, of in GSOD.items() if name in cells}
+    return Layout(
+        "NOAA summary of the day",
+        Dialect(",", header, text.head.index(body[0]) + 1),
+        {name: unit for name, (unit, _) in there.items()},
+        missing={name: codes for name, (_, codes) in there.items()},
+        time=("DATE",),
+        node_column="STATION",
+    )

@@ -86,9 +86,14 @@ def decide(lines: Sequence[str], *, known: frozenset[str], file: str) -> Dialect
         told = _told(lines[:first], commented)
         return Dialect(delimiter, commented, first, decimal_mark(rows, delimiter), units=told)
     found = heads.stacked(body, start, delimiter)
+    # Under names of several rows a column may have none of its own, and nothing in it.
+    empty = {i for i, name in enumerate(header) if not name} - {
+        i for row in rows[found.below :] for i, cell in enumerate(row) if cell.strip()
+    }
+    joined = tuple(f"-{i}" if i in empty else name for i, name in enumerate(found.names))
     return Dialect(
         delimiter,
-        found.names if found.rows > 1 else heads.flags_named(header),
+        joined if found.rows > 1 else heads.flags_named(header),
         body[start + found.below][0] + 1,
         decimal_mark(rows, delimiter),
         start - found.above,
@@ -103,7 +108,8 @@ def _start(body: list[tuple[int, str]], known: frozenset[str]) -> tuple[int, str
     lines = [line for _, line in named]
     delimiter = max(DELIMITERS, key=lambda d: _score(d, lines, known))
     marks: tuple[str, ...] = DELIMITERS[:4]
-    agreed = _agreement(delimiter, lines)
+    alone = len(split(lines[0], delimiter)) < 2  # a title that no mark parts agrees with nothing
+    agreed = 0.0 if alone else _agreement(delimiter, lines)
     if named_in(lines[0], delimiter, OWN) and (delimiter in marks or agreed >= FITTING):
         return start, delimiter
     if agreed >= FITTING:
@@ -148,7 +154,11 @@ def _commented(
         return None  # any sentence has blanks
     above = [line for i, line in numbered if i < first and line.lstrip().startswith("#")
              and line.strip("# ")]  # fmt: skip
-    cells = [cell.strip() for cell in split(above[-1].lstrip("# "), delimiter)] if above else []
+    last = above[-1].lstrip() if above else ""
+    numbered_rows = last.replace('"', "").startswith("#" + delimiter)  # "#" is a column, too
+    cells = [
+        cell.strip() for cell in split(last if numbered_rows else last.lstrip("# "), delimiter)
+    ]
     sound = len(cells) == width and all(cells) and not any(map(NUMBER.fullmatch, cells))
     return tuple(cells) if sound else None
 

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from fieldmend.records.sources import (
     archives,
+    headless,
     influx,
     loggers,
     logs,
@@ -113,6 +114,11 @@ LAYOUTS = (
     ("InfluxDB annotated CSV", influx.annotated),
     ("NDBC standard text", _ndbc),
     ("IntelLab", _intellab),
+    ("meter channel", headless.channels),
+    ("SensorScope", headless.sensorscope),
+    ("PeMS", headless.pems),
+    ("AirNow", headless.airnow),
+    ("TOMST", headless.tomst),
     ("positions", _mote_places),
     ("ERDDAP", _erddap),
     ("CO-OPS", services.coops),
@@ -131,6 +137,7 @@ LAYOUTS = (
     ("GHCN-Daily", services.ghcn),
     ("GHCN-Daily months", services.ghcn_months),
     ("NOAA global hourly", archives.global_hourly),
+    ("NOAA summary of the day", archives.summary_of_the_day),
     ("USGS RDB", archives.rdb),
     ("stations above", services.stations_above),
     ("seismic ASCII", series.seismic),

@@ -209,6 +209,8 @@ def stations_above(text: Text, body: Sequence[str], work: Path) -> Layout | None
     label = rows[0][0].rstrip(":").casefold()
     # A word that is not known needs one row more: of units, or of what is measured.
     enough = 2 if label in LABELS else 3
+    if len(rows[first]) != width:  # several small tables above another one: SMHI
+        return None
     if width < 3 or min(first, len(above)) < enough or label in TIME:
         return None
     names = above.pop(label, [])

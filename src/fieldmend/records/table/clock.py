@@ -46,9 +46,10 @@ CTIME = re.compile(r"[A-Z]{3} [A-Z]{3} +\d{1,2} \d\d:\d\d:\d\d \d{4}", re.IGNORE
 # Stamps as names of files and pictures have them, where a colon may not stand or stands too often.
 MARKS = re.compile(
     r"\d{4}-\d\d-\d\d([ T]\d\d([.-])\d\d(\2\d\d)?|[_-]\d\d([.:-])\d\d(\4\d\d)?)"
-    r"|\d{4}:\d\d:\d\d \d\d:\d\d(:\d\d)?"
+    r"|\d{4}:\d\d:\d\d \d\d:\d\d(:\d\d)?|(19|20)\d\d\.[01]\d\.[0-3]\d( \d\d:\d\d(:\d\d)?)?"
 )
-DAY_AND_CLOCK = re.compile(r"(19|20)\d{6} ([01]\d|2[0-3])[0-5]\d([0-5]\d)?")  # 20240131 1200
+# 20240131 1200, 20240131 12:00
+DAY_AND_CLOCK = re.compile(r"(19|20)\d{6} ([01]\d|2[0-3])(:?[0-5]\d){1,2}")
 
 # What a zone may be that DuckDB reads as fast as a Z, behind a stamp whose digits are underscores.
 AHEAD = r"____-__-__[T ]__:__(:__(\.___(___)?)?)?([+-]__(:?__)?| UTC| GMT)"
@@ -71,7 +72,14 @@ FORMATS = {
     "ordinal": ("%Y-%jT%H:%M:%S", "%Y-%jT%H:%M", "%Y-%j %H:%M:%S", "%Y-%j %H:%M"),
     "sas": ("%d%b%Y:%H:%M:%S", "%d%b%Y:%H:%M"),
     "ctime": ("%a %b %d %H:%M:%S %Y",),
-    "marks": (*_MARKED, "%Y:%m:%d %H:%M:%S", "%Y:%m:%d %H:%M"),
+    "marks": (
+        *_MARKED,
+        "%Y:%m:%d %H:%M:%S",
+        "%Y:%m:%d %H:%M",
+        "%Y.%m.%d %H:%M:%S",
+        "%Y.%m.%d %H:%M",
+        "%Y.%m.%d",
+    ),
     "basic": ("%Y%m%dT%H%M%SZ", "%Y%m%dT%H%M%S", "%Y%m%dT%H%MZ", "%Y%m%dT%H%M"),
     "compact": ("%Y%m%d", "%Y%m%d%H%M", "%Y%m%d%H%M%S"),
     **dict.fromkeys(months.ORDERS, tuple("%Y-%m-%d" + hours for hours in _HOURS)),
@@ -90,7 +98,12 @@ FORMATS = {
         )
     },
     "compact hours": ("%Y%m%d%H",),
-    "compact and time": ("%Y%m%d %H%M", "%Y%m%d %H%M%S"),
+    "compact and time": (
+        "%Y%m%d %H%M",
+        "%Y%m%d %H%M%S",
+        "%Y%m%d %H:%M",
+        "%Y%m%d %H:%M:%S",
+    ),
     "day first": tuple(f"%d{mark}%m{mark}%Y" + hours for mark in "/- " for hours in _HOURS),
     "month first": tuple(f"%m{mark}%d{mark}%Y" + hours for mark in "/- " for hours in _HOURS),
 }

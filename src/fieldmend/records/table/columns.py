@@ -45,12 +45,12 @@ def assign(
     variable = (
         column_named(wanted.variable, names, "variable", file)
         if wanted.variable
-        else first_of(VARIABLE, lower, but=(node, *time))
+        else first_of(VARIABLE, lower, but=(node, *more, *time))
     )
     value = (
         column_named(wanted.value, names, "value", file)
         if wanted.value
-        else first_of(VALUE, lower, but=(node, variable, *time))
+        else first_of(VALUE, lower, but=(node, *more, variable, *time))
     )
     _refuse_twice({"node": node, "variable": variable, "value": value}, time, names, file)
     taken = {node, *more, variable, value, *time} - {None}
@@ -63,7 +63,7 @@ def assign(
         value = _only_value(names, kinds, rest, file)
         rest.remove(value)
     elif variable is not None and value is None and not wanted.conditions:
-        value = _nameless_value(names, kinds, rest, kinds_of=cells_of(variable, sample))
+        value = _nameless_value(names, kinds, rest, cells_of(variable, sample), file)
         rest = [i for i in rest if i != value]
     if variable is not None and value is not None:
         places = _places(names, rest, sample, node, wanted, file)
@@ -114,23 +114,37 @@ def _only_value(
     raise InputError(
         f"several columns may hold the values: {listing([names[i] for i in there])}",
         file=file,
-        hint="Name it with value= (--value)",
+        hint=f"Name it with value= ({typed('--value', names[there[0]])})"
+        if there
+        else "Name it with value= (--value)",
     )
 
 
 def _nameless_value(
-    names: Sequence[str], kinds: Mapping[int, str], rest: Sequence[int], kinds_of: Sequence[str]
+    names: Sequence[str],
+    kinds: Mapping[int, str],
+    rest: Sequence[int],
+    said: Sequence[str],
+    file: str,
 ) -> int | None:
     """The only column of numbers beside one that says in words what is measured: "Wert".
 
-    One whose name is a quantity's is that: `field` may be where the potatoes grow.
+    One whose name is a quantity's is that: `field` may be where the potatoes grow. Of several the
+    user has to name one, where what is said is surely quantities: never a mean of all of them.
     """
     there = [i for i in rest if kinds[i] == "number" and names[i].casefold() not in PLACE]
-    told = bool(kinds_of) and column_kind(kinds_of) == "text"
-    known = {measure(words(cell)) for cell in kinds_of} - {""}
-    if len(there) != 1 or not told or not known or measure(words(names[there[0]])):
+    there = [i for i in there if not _is_whose(names[i])]
+    known = {measure(words(cell)) for cell in said if column_kind([cell]) == "text"} - {""}
+    if not known or any(measure(words(names[i])) for i in there):
         return None
-    return there[0]
+    if len(there) == 1:
+        return there[0]
+    return _only_value(names, kinds, there, file) if there and len(known) > 1 else None
+
+
+def _is_whose(name: str) -> bool:
+    """Whether a name says that it tells nodes apart, or counts rows."""
+    return bool({*words_of(name)} & NODE_HINTS) or name.casefold() in BOOKKEEPING
 
 
 def _about_node(

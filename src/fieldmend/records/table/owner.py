@@ -196,6 +196,9 @@ def _physical(name: str, units: Mapping[str, str]) -> bool:
         return name in units
     if {words[0], words[-1], name.casefold()} & CONDITIONS or {*words} & FLAGS:
         return True
+    in_brackets = re.search(r"[\[(]([^\[\]()]+)[\])]", name)
+    if in_brackets and quantities.is_gas(in_brackets[1]):  # S2(NMHC)
+        return True
     what = quantities.measure(quantities.words(name))
     return what not in NAMED_ALIKE and len(name) > 1
 

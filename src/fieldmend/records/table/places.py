@@ -6,10 +6,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fieldmend.errors import InputError
+from fieldmend.records.sources.cutting import STAMP
 from fieldmend.records.sources.opening import stages
 from fieldmend.records.sources.stage import Chosen, Stage
 from fieldmend.records.table import parts
-from fieldmend.records.table.cells import cells_of
+from fieldmend.records.table.cells import cells_of, no_reading
 from fieldmend.records.table.loading import node_sql
 from fieldmend.records.table.naming import clean
 from fieldmend.records.table.roles import Roles
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     import duckdb
 
 
+FEWEST = 3  # rows of a file of positions whose nodes have a name that is not known
 FAR = 0.02  # degrees, some two kilometres: more than a position is uncertain
 
 
@@ -56,9 +58,16 @@ def read_places(
 
 def _own_names(stage: Stage, names: Sequence[str]) -> int | None:
     """The first column that names each row of a file of positions: city, building_id."""
+    if stage.layout is not None or len(stage.sample) < FEWEST:
+        return None
+    if any(
+        no_reading(i, stage.sample) == "stamps" or any(map(STAMP.match, cells_of(i, stage.sample)))
+        for i in range(len(names))
+    ):
+        return None
     for i, name in enumerate(names):
         cells = cells_of(i, stage.sample)
-        if name not in PLACE and len(cells) == len(stage.sample) == len(set(cells)) > 1:
+        if name not in PLACE and len(cells) == len(stage.sample) == len(set(cells)):
             return i
     return None
 
