@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 _SHORT = 4000  # numbers that are sorted sooner than parted at several places
 _LONG = 2000  # numbers of which it pays to look at some first:
 _SAMPLED = 4.0  # so many roots of their number,
+_CROWD = 0.3  # share of the numbers that so small a part of the places should not hold
 _WIDE = 600  # numbers of each of many rows from which on that pays,
 _AT_HAND = 131_072  # of some rows at a time
 _SLACK_OF_MANY = 1.2  # as the next, of many rows: one that is missed costs little
@@ -61,6 +62,13 @@ def _among_some(values: Array, sample: Array, places: list[int]) -> Array:
     some, there = values[inside], [place - below for place in places]
     if there[0] < 0 or there[-1] >= len(some):
         some, there = values, places
+    elif len(some) > _CROWD * len(values):  # of what rests, the least
+        least = some.min()
+        tied = int(np.count_nonzero(some == least))
+        if there[-1] < tied:
+            return np.full(len(places), least)
+        if there[0] >= tied:
+            some, there = some[some > least], [place - tied for place in there]
     out: Array = _parted(some, there)[there]
     return out
 
