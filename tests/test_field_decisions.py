@@ -90,10 +90,25 @@ def test_factors_have_three_nodes_and_three_slots_each(nodes, slots, most):
     assert most_factors(2, data) == min(2, most)
 
 
+def lost_in_runs(slots, length):
+    """A record of ten nodes of which each has a gap after as many readings."""
+    used = np.ones((10, slots))
+    for n, row in enumerate(used):
+        row[np.arange(slots) // length % 2 == n % 2] = 0
+    return data_of(used)
+
+
+def test_a_record_is_hidden_until_enough_readings_or_runs_are():
+    assert fitting._holdouts(data_of(np.ones((10, 300)))) == 4  # 1600 of 450 each, one by one
+    assert fitting._holdouts(data_of(np.ones((10, 400)))) == 3
+    assert fitting._holdouts(data_of(np.ones((10, 900)))) == 2
+    assert fitting._holdouts(lost_in_runs(1800, 10)) == 4  # 135 runs each
+    assert fitting._holdouts(lost_in_runs(10_000, 100)) == 3  # few runs, but 20,000 of 7,500 each
+    assert fitting._holdouts(lost_in_runs(10_000, 10)) == 3  # 1600 of 750 runs each
+    assert fitting._holdouts(lost_in_runs(11_000, 10)) == 2
+
+
 def test_a_large_record_is_hidden_twice_and_outages_four_times():
-    assert fitting._holdouts(data_of(np.ones((10, 900)))) == 4
-    assert fitting._holdouts(data_of(np.ones((10, 5000)))) == 3  # 20,000 of 7,500 each
-    assert fitting._holdouts(data_of(np.ones((10, 9000)))) == 2
     assert fitting._holdouts(data_of(np.ones((10, 90_000)))) == 2
     silent = np.ones((10, 9000))
     silent[:, 50:60] = 0

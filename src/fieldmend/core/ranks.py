@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 _SHORT = 4000  # numbers that are sorted sooner than parted at several places
 _LONG = 2000  # numbers of which it pays to look at some first:
 _SAMPLED = 4.0  # so many roots of their number,
+_CROWD = 0.3  # share of the numbers that so small a part of the places should not hold
 _WIDE = 600  # numbers of each of many rows from which on that pays,
 _AT_HAND = 131_072  # of some rows at a time
 _SLACK_OF_MANY = 1.2  # as the next, of many rows: one that is missed costs little
@@ -61,8 +62,29 @@ def _among_some(values: Array, sample: Array, places: list[int]) -> Array:
     some, there = values[inside], [place - below for place in places]
     if there[0] < 0 or there[-1] >= len(some):
         some, there = values, places
+    elif len(some) > _CROWD * len(values):  # of what rests, the least
+        least = some.min()
+        tied = int(np.count_nonzero(some == least))
+        if there[-1] < tied:
+            return np.full(len(places), least)
+        if there[0] >= tied:
+            some, there = some[some > least], [place - tied for place in there]
     out: Array = _parted(some, there)[there]
     return out
+
+
+def counted(marks: NDArray[np.bool_]) -> Array:
+    """How many are marked in each row.
+
+    A product in single precision, exact up to 2²⁴, takes a quarter of the time of counting.
+
+    Examples
+    --------
+    >>> counted(np.array([[True, False], [True, True]]))
+    array([1., 2.])
+    """
+    sums = marks.astype(np.float32) @ np.ones(marks.shape[1], np.float32)
+    return np.asarray(sums, dtype=np.float64)
 
 
 def each_median(values: Array) -> Array:
@@ -78,15 +100,21 @@ def each_median(values: Array) -> Array:
     rows, size = values.shape
     if size < _WIDE:
         ranked = np.sort(values, axis=1)  # NaN last
-        count, row = size - np.isnan(ranked).sum(axis=1), np.arange(rows)
+        count, row = _heard(ranked), np.arange(rows)
         low, high = ranked[row, np.maximum(count - 1, 0) // 2], ranked[row, count // 2]
         return np.where(count > 0, low + (high - low) / 2, np.nan)
     out, step = np.empty(rows, values.dtype), max(1, _AT_HAND // size)
     for first in range(0, rows, step):
         some = np.ascontiguousarray(values[first : first + step])
-        count = size - np.count_nonzero(np.isnan(some), axis=1)
+        count = _heard(some)
         low, high = _of_rows(some, count)
         out[first : first + step] = np.where(count > 0, low + (high - low) / 2, np.nan)
+    return out
+
+
+def _heard(values: Array) -> Array:
+    """Numbers in each row."""
+    out: Array = values.shape[1] - counted(np.isnan(values)).astype(np.intp)
     return out
 
 
@@ -98,7 +126,7 @@ def _of_rows(values: Array, count: Array) -> tuple[Array, Array]:
     """
     row, middle = np.arange(len(values)), (np.maximum(count - 1, 0) // 2, count // 2)
     sample = np.sort(values[:, :: max(1, int(np.sqrt(values.shape[1]) / _SAMPLED))], axis=1)
-    known = sample.shape[1] - np.count_nonzero(np.isnan(sample), axis=1)
+    known = _heard(sample)
     rate, slack = known / np.maximum(count, 1), _SLACK_OF_MANY * np.sqrt(known)
     first = (middle[0] * rate - slack).astype(np.intp)
     last = (middle[1] * rate + slack).astype(np.intp) + 1
@@ -106,9 +134,9 @@ def _of_rows(values: Array, count: Array) -> tuple[Array, Array]:
     most = sample[row, np.minimum(last, sample.shape[1] - 1)]
     most = np.where(last < known, most, np.inf).astype(values.dtype)
     inside = values >= least[:, None]
-    below = count - np.count_nonzero(inside, axis=1)
+    below = count - counted(inside).astype(np.intp)
     inside &= values <= most[:, None]
-    held = np.count_nonzero(inside, axis=1)
+    held = counted(inside).astype(np.intp)
     some = np.full((len(values), max(int(held.max(initial=1)), 1)), np.nan, values.dtype)
     some[np.arange(some.shape[1]) < held[:, None]] = values[inside]
     some.sort(axis=1)

@@ -10,6 +10,7 @@ do now and then (change their level for good, run dry) is no fault of one.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import pairwise
 
 import numpy as np
@@ -157,7 +158,11 @@ class _Seen:
 
     def at_home(self, node: int, inside: Array) -> bool:
         """Whether a record's first stretch is where the node belongs, not what comes after."""
-        return began_at_home(self.apart[:, node], int(inside[-1]) + 1, node_medians(self.apart))
+        return began_at_home(self.apart[:, node], int(inside[-1]) + 1, self._levels)
+
+    @cached_property
+    def _levels(self) -> Array:
+        return node_medians(self.apart)
 
     def asked(self, node: int, rows: Array | slice) -> Array:
         """1, what most others do, what its likest do: slots × 3."""

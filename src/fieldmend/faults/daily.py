@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from scipy.special import bdtrc
 
+from fieldmend.core.ranks import counted
 from fieldmend.faults.events import DAY
 from fieldmend.faults.labels import Context
 from fieldmend.faults.stretches import (
@@ -21,7 +22,6 @@ from fieldmend.faults.stretches import (
     Array,
     Mask,
     bounded,
-    counted,
     middle,
     node_medians,
     slot_medians,

@@ -8,7 +8,8 @@ from functools import cached_property, partial
 
 import numpy as np
 
-from fieldmend.faults.stretches import Array, counted, medians, node_medians
+from fieldmend.core.ranks import counted
+from fieldmend.faults.stretches import Array, medians, node_medians
 
 # A departure is looked at in about so many steps, whatever its length.
 STEPS = 6

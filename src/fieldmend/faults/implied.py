@@ -8,8 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.linalg import eigh
 
+from fieldmend.core.ranks import counted
 from fieldmend.core.small import each_inverted, each_solved
-from fieldmend.faults.stretches import MAD, Array, Mask, counted, node_medians, slot_medians
+from fieldmend.faults.stretches import MAD, Array, Mask, node_medians, slot_medians
 
 # Slots from which the loadings are learnt, evenly spaced; more does not help and costs.
 LEARNT = 1500

@@ -158,20 +158,6 @@ def slot_medians(values: Array) -> Array:
     return node_medians(values.T)
 
 
-def counted(marks: Mask) -> Array:
-    """How many are marked in each row.
-
-    A product in single precision, exact up to 2²⁴, takes a quarter of the time of counting.
-
-    Examples
-    --------
-    >>> counted(np.array([[True, False], [True, True]]))
-    array([1., 2.])
-    """
-    sums = marks.astype(np.float32) @ np.ones(marks.shape[1], np.float32)
-    return np.asarray(sums, dtype=np.float64)
-
-
 def resolution(values: Array) -> Array:
     """The smaller steps that each node makes, 0 if it makes none: its resolution, or less."""
     step = np.abs(np.diff(values, axis=0))

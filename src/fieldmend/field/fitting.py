@@ -12,7 +12,7 @@ from fieldmend.core.loop import Tell
 from fieldmend.core.prox import Array, Mask
 from fieldmend.field.cycles import Course, long_enough, relearnt
 from fieldmend.field.flags import NEVER, first_channels, learn, second_channels
-from fieldmend.field.holdout import draw_hidden, draw_runs
+from fieldmend.field.holdout import draw_hidden, draw_runs, runs_of
 from fieldmend.field.honest import Bounds
 from fieldmend.field.levels import Hidden, Levels
 from fieldmend.field.mixture import worth_trying
@@ -39,9 +39,8 @@ _RANKS = (2, 6, 12)
 _TOL, _MOST = 1e-3, 20  # of conjugate gradients, when the rest is settled
 _HIDDEN = 0.1  # share of the readings hidden for the choice of the start
 _HOLDOUTS, _SHARE = 4, 0.15  # for the intervals: so often so many are hidden,
-_ENOUGH = (
-    20_000  # or as often as hides this many, at least twice; not where the network fell silent
-)
+_ENOUGH = 20_000  # or as often as hides so many, at least twice; not where the network fell silent
+_WITNESSES = 1600  # or so many runs, each of which is one witness: a hundred for each of 16 bins
 _MATTERS = 0.01  # of what was lost, lost while the network was silent: less is chance
 
 
@@ -224,13 +223,16 @@ def _holdout(
 def _holdouts(clean: Data) -> int:
     """How often to hide readings: of a large record twice tells as much as four times.
 
-    Outages of the network are few in any record, and each hold-out copies few of them.
+    Outages of the network are few in any record, and each hold-out copies few of them; so it is
+    with gaps that last, but where most are short there are enough of them in a small record.
     """
     silent = silent_slots(clean.used, usual_company(clean.used))
     if np.count_nonzero(clean.lost[:, silent]) > _MATTERS * np.count_nonzero(clean.lost):
         return _HOLDOUTS
-    often = np.ceil(_ENOUGH / max(_SHARE * clean.used.sum(), 1.0))
-    return int(np.clip(often, 2, _HOLDOUTS))
+    hidden = max(_SHARE * clean.used.sum(), 1.0)
+    length = runs_of(clean.lost)[1]
+    runs = hidden / max(float(length.mean()), 1.0) if length.size else hidden
+    return int(np.clip(np.ceil(min(_ENOUGH / hidden, _WITNESSES / runs)), 2, _HOLDOUTS))
 
 
 def silences(fitted: Fit, seed: int) -> Trial:

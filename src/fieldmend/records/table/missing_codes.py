@@ -193,15 +193,20 @@ def _together(con: "duckdb.DuckDBPyConnection", conditions: Sequence[str]) -> It
 def _looked_at(name: str, values: Any, nodes: Any, hashed: Any) -> Iterator[Code]:
     sampled, owners = values, nodes
     if len(values):
-        each = min(max(1, -(-len(values) // SAMPLE)), len(np.unique(nodes)))
+        each = min(max(1, -(-len(values) // SAMPLE)), int(_numbered(nodes)[-1]) + 1)
         some = np.flatnonzero(hashed % np.uint64(each) == 0)[: 2 * SAMPLE]
-        sampled, owners = values[some], np.unique(nodes[some], return_inverse=True)[1]
+        sampled, owners = values[some], _numbered(nodes[some])
     found = {one.value: one for one in standing(name, sampled, owners)}
     for code in sorted({*CODES, *found}):
         there = values == code
         count = int(np.count_nonzero(there))
         if count >= LEAST and (code in found or _stands_apart(name, code, count, values, sampled)):
             yield Code(name, code, count, len(np.unique(nodes[there])), _longest(found, code))
+
+
+def _numbered(nodes: Any) -> Any:
+    """Nodes by their order, from 0, of rows in which each has all of its own in one piece."""
+    return np.cumsum(np.append(False, nodes[1:] != nodes[:-1])) if len(nodes) else nodes
 
 
 def _stands_apart(name: str, code: float, count: int, values: Any, sampled: Any) -> bool:
