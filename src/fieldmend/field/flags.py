@@ -15,6 +15,7 @@ import numpy as np
 
 from fieldmend.core.prox import Array, Mask
 from fieldmend.core.ranks import row_medians
+from fieldmend.field.joined import joined
 from fieldmend.field.jumps import Index, JumpLaw, Readings, fit_jumps
 from fieldmend.field.model import Data
 
@@ -31,6 +32,7 @@ _ROUNDING = 1e-6  # of a bound
 _ROUNDS = 3
 COMPANY = 6  # nodes: with fewer, what one reads alone may as well be so
 _MOVED = 4, 2.0  # a segment of so many readings that goes so many times as far as it jumped
+_STEP = 2.0  # a wave goes so many times as far as the largest of its steps
 _MOVING = 5.0  # more evidence is wanted of such
 NEVER = 1e9  # evidence that nothing has
 
@@ -50,10 +52,12 @@ class Rule:
     laws: tuple[JumpLaw, ...]
     rates: tuple[float, float]
     more: tuple[float, float] = (0.0, 0.0)  # evidence that single ones and longer segments need
+    events: bool = False  # segments that others join are what happened
 
     def apply(self, channels: tuple[Channel, ...], used: Mask, slots: Index) -> Mask:
         """Readings (among the used) that every channel calls false."""
-        return self.segments(channels, used, slots).mask(used)
+        false = self.segments(channels, used, slots).mask(used)
+        return false & ~joined(false, channels[0].values, used, events=self.events)[0]
 
     def segments(self, channels: tuple[Channel, ...], used: Mask, slots: Index) -> Segments:
         """The false segments."""
@@ -65,6 +69,8 @@ class Rule:
             moved = [_moved(c.values[used], at, start, length) for c in channels]
             kept = ~np.any(moved, axis=0) | (score > _MOVING)
             start, length, score = start[kept], length[kept], score[kept]
+        kept = ~_waves(channels[0].values[used], at, start, length)
+        start, length, score = start[kept], length[kept], score[kept]
         return Segments(at, start, length, score)
 
 
@@ -287,6 +293,22 @@ def _moved(values: Array, at: Readings, start: Index, length: Index) -> Mask:
         off = np.abs(values[first:after] - np.linspace(sides[0], sides[-1], int(length[k])))
         ends = [d for d, there in ((off[0], inner[first]), (off[-1], inner[after])) if there]
         out[k] = off.max() > further * min(ends)
+    return out
+
+
+def _waves(values: Array, at: Readings, start: Index, length: Index) -> Mask:
+    """Segments that come and go by steps, each far less than how far they go: what happens.
+
+    What fails jumps at one end at least: to where it stays, or back from where it drifted.
+    """
+    out, inner = np.zeros(len(start), dtype=np.bool_), at.inner
+    for k in np.flatnonzero(length >= _MOVED[0]).tolist():
+        first, after = int(start[k]), int(start[k] + length[k])
+        if not (inner[first] and inner[after]):
+            continue
+        off = values[first:after] - np.linspace(values[first - 1], values[after], int(length[k]))
+        steps = np.abs(np.diff(off, prepend=0.0, append=0.0))
+        out[k] = _STEP * steps.max() < np.abs(off).max()
     return out
 
 

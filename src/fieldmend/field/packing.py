@@ -185,13 +185,14 @@ def _pack_second(second: Second) -> dict[str, Array]:
 def _pack_screen(screen: Screen, arrays: dict[str, Array]) -> dict[str, Any]:
     if isinstance(screen, DistanceScreen):
         arrays["threshold"] = screen.threshold
-        return {"kind": "distance", "slack": screen.slack}
+        return {"kind": "distance", "slack": screen.slack, "events": screen.events}
     rules = []
     for i, rule in enumerate((screen.first, screen.second)):
         for j, law in enumerate(rule.laws):
             arrays |= {f"jumps_{i}_{j}_{name}": getattr(law, name) for name in _LAW}
         laws = [{"freedom": law.freedom, "width": law.width} for law in rule.laws]
-        rules.append({"rates": list(rule.rates), "more": list(rule.more), "laws": laws})
+        facts = {"rates": list(rule.rates), "more": list(rule.more), "events": rule.events}
+        rules.append(facts | {"laws": laws})
     return {"kind": "jumps", "rules": rules}
 
 
@@ -404,7 +405,8 @@ def _screen(got: Given) -> Screen:
     kind = words.text("kind")
     if kind == "distance":
         slack = words.number("slack", lambda x: x >= 1) if "slack" in words.words else 1.0
-        return DistanceScreen(got.positive("threshold", (got.nodes,)), slack)
+        events = words.words.get("events") is True
+        return DistanceScreen(got.positive("threshold", (got.nodes,)), slack, events)
     rules = words.word("rules", list)
     if kind != "jumps" or len(rules) != 2:
         raise ValueError("screen is of no known kind")
@@ -424,6 +426,7 @@ def _rule(words: Given, i: int) -> Rule:
         tuple(_law(words.of(law), f"jumps_{i}_{j}") for j, law in enumerate(laws)),
         (single, longer),
         (needed[0], needed[1]),
+        words.words.get("events") is True,
     )
 
 

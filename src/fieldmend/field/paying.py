@@ -18,6 +18,7 @@ import numpy as np
 from fieldmend.core.prox import Array, Mask
 from fieldmend.field.chains import Chains
 from fieldmend.field.flags import COMPANY, NEVER, Channel, Rule, Segments
+from fieldmend.field.joined import joined
 from fieldmend.field.model import Data, Field
 
 _PLAIN = 3.0, 2.0  # strong evidence, of single readings (49 in 50 of injected ones) and of longer
@@ -39,7 +40,10 @@ def paying(
         strong = _PLAIN[k] if k == 0 or few else 0.0
         more[k] += _needed(found.score[own], gain[own], strong)
     rule = replace(rule, more=(more[0], more[1]))
-    return rule.segments(channels, data.used, data.slots).mask(data.used), rule
+    false = rule.segments(channels, data.used, data.slots).mask(data.used)
+    _, events = joined(false, channels[0].values, data.used)
+    rule = replace(rule, events=events)
+    return rule.apply(channels, data.used, data.slots), rule
 
 
 def habitual(rule: Rule, channels: tuple[Channel, ...], data: Data) -> bool:

@@ -8,6 +8,7 @@ import numpy as np
 
 from fieldmend.core.prox import Array, Mask
 from fieldmend.field.flags import Rule, first_channels, second_channels
+from fieldmend.field.joined import joined
 from fieldmend.field.model import Data, Field, follow, slot_by_slot
 
 # Rounds of reweighting: as Huber's, which has one minimum, then falling fast, which forgets.
@@ -35,6 +36,7 @@ class DistanceScreen:
 
     threshold: Array
     slack: float = 1.0  # as many thresholds off is false; where flags do not pay, nothing is
+    events: bool = False  # what others join is what happened
 
     def __call__(self, data: Data, field: Field) -> tuple[Mask, Field]:
         """The false readings, and the factors without those of the look before."""
@@ -45,7 +47,8 @@ class DistanceScreen:
         for slack in (4.0, 2.0, 1.0):
             field = follow(field, data.using(data.used & ~false), tol=3e-2, most=6)
             false = self._far(data, field, slack)
-        return false, field
+        off = data.readings - field.common()
+        return false & ~joined(false, off, data.used, events=self.events)[0], field
 
     def _started(self, data: Data, field: Field) -> Field:
         """Factors of new slots, each alone; readings far off pull less, in the end hardly at all.

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from fieldmend.core.prox import Mask
+from fieldmend.field.joined import joined
 from fieldmend.field.mixture import mixture_start
 from fieldmend.field.model import Data, Field, improve, update_factors
 from fieldmend.field.screens import DistanceScreen
@@ -48,9 +49,11 @@ def slotwise(
         rest = shown.using(shown.used & ~false)
         field = improve(first, rest, rng, rounds=3)
         field = update_factors(field, rest, rng, tol=1e-3, most=20)
-        screen = DistanceScreen(threshold, slack)
+        screen = DistanceScreen(threshold, slack, events)
         return Start(false, field, screen, judged(field, rest, data, hidden))
 
+    spared, events = joined(false, data.readings - first.common(), data.used)
+    false &= ~spared
     flagged = tried(false, 1.0)
     if not _better(flagged.trial, known):
         return None

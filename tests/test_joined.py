@@ -1,0 +1,111 @@
+"""What several nodes go through at one time is an event; so is what comes and goes by steps."""
+
+import numpy as np
+import pytest
+
+import fieldmend as fm
+from fieldmend.field.flags import Channel, Rule, _waves
+from fieldmend.field.joined import joined
+from fieldmend.field.jumps import JumpLaw, Readings
+from fieldmend.metrics import interpolate
+
+NODES, SLOTS, LENGTH = 12, 1200, 10
+TOGETHER = [(n, slot) for slot in (100, 300, 500, 700) for n in range(3)]
+APART = [(n, 100 + 300 * (n % 3) + 25 * n) for n in range(NODES)]
+
+
+def looked_at(places, size=5.0, law=1.0):
+    """Doubted at these nodes and slots: departures of such a size (of each, or of all)."""
+    departure = np.zeros((NODES, SLOTS))
+    for (n, slot), by in zip(places, np.broadcast_to(size, len(places)), strict=True):
+        departure[n, slot : slot + LENGTH] = by * law
+    doubted = departure != 0
+    which, events = joined(doubted, departure, np.ones_like(doubted))
+    assert not (which & ~doubted).any()
+    return which, events
+
+
+def test_what_some_go_through_at_several_times_is_an_event():
+    which, events = looked_at(TOGETHER)
+    assert events
+    assert which.sum() == LENGTH * len(TOGETHER)
+    which, events = looked_at([*TOGETHER, (9, 1000)])
+    assert events
+    assert not which[9].any()  # who is alone at another time is no company
+
+
+def test_a_rule_that_was_learnt_is_applied_where_there_is_less_to_learn_from():
+    departure = np.zeros((NODES, 60))
+    departure[:2, 20:30] = 4.0
+    doubted = departure != 0
+    for known, wanted in ((None, 0), (False, 0), (True, 20)):
+        assert joined(doubted, departure, np.ones_like(doubted), events=known)[0].sum() == wanted
+
+
+@pytest.mark.parametrize(
+    ("places", "options"),
+    [
+        (APART, {}),  # by chance
+        (TOGETHER[:6], {}),  # twice: as a gateway may fail
+        ([(n, slot) for slot in (100, 300, 500, 700) for n in range(7)], {}),  # most of them
+        (TOGETHER, {"size": [5.0, -5.0, 5.0] * 4}),  # to both sides
+        (TOGETHER, {"law": np.array([1.0, -1.0] * 5)}),  # garbage
+        ([], {"size": []}),
+    ],
+)
+def test_what_is_none(places, options):
+    assert not looked_at(places, **options)[1]
+
+
+def test_waves_come_and_go_by_steps():
+    at = Readings.where(np.ones((1, 60), dtype=bool), np.arange(60))
+    start, length = np.array([20]), np.array([20])
+
+    def wave(inside):
+        values = np.zeros(60)
+        values[20:40] = inside
+        return bool(_waves(values, at, start, length)[0])
+
+    assert wave(np.sin(np.pi * (np.arange(20) + 0.5) / 20))
+    assert not wave(np.ones(20))  # out and back by jumps
+    assert not wave(np.arange(1, 21) / 20)  # drifts, and jumps back
+    assert not wave(np.arange(20, 0, -1) / 20)  # a door: the other tests judge it
+
+
+def test_a_rule_spares_waves_and_what_others_join():
+    law = JumpLaw(np.full(NODES, 0.1), np.ones(1), 3.0, 20.0, np.zeros(NODES), np.ones(NODES))
+    values = np.zeros((NODES, 300))
+    values[0, 50:70] = 3 * np.sin(np.pi * (np.arange(20) + 0.5) / 20)
+    values[1:4, 150:160] = 4.0
+    values[5, 250:260] = 4.0
+    used = np.ones(values.shape, dtype=bool)
+    for events, false in ((False, {1, 2, 3, 5}), (True, {5})):
+        rule = Rule((law,), (0.01, 0.001), events=events)
+        found = rule.apply((Channel(values),), used, np.arange(300))
+        assert set(np.flatnonzero(found.any(axis=1)).tolist()) == false
+
+
+def road(seed):
+    """Speeds of 24 detectors; now and then some of them beside each other stand in a queue."""
+    rng = np.random.default_rng(seed)
+    slots, nodes = 700, 24
+    flow = np.cumsum(rng.normal(0, 0.1, (slots, 1)), axis=0)
+    X = 60 + flow + rng.normal(0, 1, (slots, nodes))
+    for start in range(40, slots - 40, 90):
+        where = int(rng.integers(nodes - 4))
+        X[start : start + 15, where : where + 4] = 20 + rng.normal(0, 2, (15, 4))
+    return X
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_queues_are_followed_as_closely_as_by_a_line(seed):
+    X = road(seed)
+    lost = np.random.default_rng(seed).random(X.shape) < 0.4
+    Y = np.where(lost, np.nan, X)
+    out = fm.decompose(Y, method="auto", faults=False)
+
+    def error(estimate):
+        return np.sqrt(((estimate - X)[lost] ** 2).mean())
+
+    assert error(out.estimate) < 0.75 * error(interpolate(Y))
+    assert not out.sparse[(X < 35) & ~lost].any()
