@@ -177,7 +177,7 @@ def recover_window(piece: Piece, setting: Setting) -> WindowResult:
     near = circle.near(given.readings, solved.estimate, turn)
     # Nodes that fail together excuse each other; but what happens is steadier than faults are.
     passed = unseen & judged & ~suspect & (~single | steady(near - solved.estimate, single))
-    masks = unseen & judged, passed, passed & single
+    masks = unseen & judged, passed
     led = _led(solved, near, given, masks, quantity=setting.quantity, around=around)
     if setting.options.unjudged:
         flag = flags(seen, judged, suspect, given.failed)
@@ -207,20 +207,19 @@ def _led(
     solved: Solved,
     near: Array,
     given: Evidence,
-    masks: tuple[Array, Array, Array],
+    masks: tuple[Array, Array],
     *,
     quantity: Quantity,
     around: Around,
 ) -> Solved:
     """The field led through readings that it did not see, and what was lost among them.
 
-    `masks`: what it did not see, what of that passes, and what of it only others excuse. Suspects
-    keep their reading, too: what was lost among those that may be real goes with them, and the
-    field stays beside.
+    `masks`: what it did not see, and what of that passes. Suspects keep their reading, too: what
+    was lost among those that may be real goes with them, and the field stays beside.
     """
-    unseen, passes, excused = masks
+    unseen, passes = masks
     bounds, false = (quantity.low, quantity.high), given.found.gross
-    passed = (passes & ~excused) | usual_again(given.readings, unseen, passes, around.others)
+    passed = usual_again(given.readings, unseen, passes, around.others)
     far, doubted = passes & ~passed, unseen & ~passes
     passed |= faults.as_others_do(given.readings, far, false | doubted, real=True)
     led = _with_most(solved, given.readings, unseen, passed, around)
