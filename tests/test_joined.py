@@ -72,6 +72,16 @@ def test_waves_come_and_go_by_steps():
     assert not wave(np.arange(20, 0, -1) / 20)  # a door: the other tests judge it
 
 
+@pytest.mark.parametrize(("lost", "wave"), [(1, False), (3, False), (16, True)])
+def test_across_a_long_gap_nobody_saw_a_jump(lost, wave):
+    """Both ends of a departure lie in gaps: after sixteen slots it may have come by steps."""
+    slot = np.concatenate([np.arange(20), np.arange(20) + 20 + lost, np.arange(20) + 40 + 2 * lost])
+    at = Readings(slot, np.zeros(60, dtype=int))
+    values = np.zeros(60)
+    values[20:40] = 1.0
+    assert _waves(values, at, np.array([20]), np.array([20]))[0] == wave
+
+
 def test_a_rule_spares_waves_and_what_others_join():
     law = JumpLaw(np.full(NODES, 0.1), np.ones(1), 3.0, 20.0, np.zeros(NODES), np.ones(NODES))
     values = np.zeros((NODES, 300))

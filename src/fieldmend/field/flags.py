@@ -307,7 +307,9 @@ def _waves(values: Array, at: Readings, start: Index, length: Index) -> Mask:
         if not (inner[first] and inner[after]):
             continue
         off = values[first:after] - np.linspace(values[first - 1], values[after], int(length[k]))
-        steps = np.abs(np.diff(off, prepend=0.0, append=0.0))
+        # Across a long gap it may have gone by steps, as a random walk does (of half its slots).
+        slots = np.diff(at.slot[first - 1 : after + 1])
+        steps = np.abs(np.diff(off, prepend=0.0, append=0.0)) / np.sqrt(np.maximum(slots / 2, 1.0))
         out[k] = _STEP * steps.max() < np.abs(off).max()
     return out
 
