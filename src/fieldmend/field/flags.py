@@ -57,7 +57,10 @@ class Rule:
     def apply(self, channels: tuple[Channel, ...], used: Mask, slots: Index) -> Mask:
         """Readings (among the used) that every channel calls false."""
         false = self.segments(channels, used, slots).mask(used)
-        return false & ~joined(false, channels[0].values, used, events=self.events)[0]
+        return (
+            false
+            & ~joined(false, channels[0].values, used, channels[-1].values, events=self.events)[0]
+        )
 
     def segments(self, channels: tuple[Channel, ...], used: Mask, slots: Index) -> Segments:
         """The false segments."""
