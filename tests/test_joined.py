@@ -14,13 +14,14 @@ TOGETHER = [(n, slot) for slot in (100, 300, 500, 700) for n in range(3)]
 APART = [(n, 100 + 300 * (n % 3) + 25 * n) for n in range(NODES)]
 
 
-def looked_at(places, size=5.0, law=1.0):
+def looked_at(places, size=5.0, law=1.0, still=False):
     """Doubted at these nodes and slots: departures of such a size (of each, or of all)."""
     departure = np.zeros((NODES, SLOTS))
     for (n, slot), by in zip(places, np.broadcast_to(size, len(places)), strict=True):
         departure[n, slot : slot + LENGTH] = by * law
     doubted = departure != 0
-    which, events = joined(doubted, departure, np.ones_like(doubted))
+    readings = departure + (0.0 if still else 0.1 * np.arange(SLOTS) % 1)
+    which, events = joined(doubted, departure, np.ones_like(doubted), readings)
     assert not (which & ~doubted).any()
     return which, events
 
@@ -37,9 +38,12 @@ def test_what_some_go_through_at_several_times_is_an_event():
 def test_a_rule_that_was_learnt_is_applied_where_there_is_less_to_learn_from():
     departure = np.zeros((NODES, 60))
     departure[:2, 20:30] = 4.0
-    doubted = departure != 0
+    doubted, readings = departure != 0, departure + np.arange(60)
     for known, wanted in ((None, 0), (False, 0), (True, 20)):
-        assert joined(doubted, departure, np.ones_like(doubted), events=known)[0].sum() == wanted
+        assert (
+            joined(doubted, departure, np.ones_like(doubted), readings, events=known)[0].sum()
+            == wanted
+        )
 
 
 @pytest.mark.parametrize(
@@ -50,6 +54,7 @@ def test_a_rule_that_was_learnt_is_applied_where_there_is_less_to_learn_from():
         ([(n, slot) for slot in (100, 300, 500, 700) for n in range(7)], {}),  # most of them
         (TOGETHER, {"size": [5.0, -5.0, 5.0] * 4}),  # to both sides
         (TOGETHER, {"law": np.array([1.0, -1.0] * 5)}),  # garbage
+        (TOGETHER, {"still": True}),  # one value again and again
         ([], {"size": []}),
     ],
 )
@@ -72,11 +77,21 @@ def test_waves_come_and_go_by_steps():
     assert not wave(np.arange(20, 0, -1) / 20)  # a door: the other tests judge it
 
 
+@pytest.mark.parametrize(("lost", "wave"), [(1, False), (3, False), (16, True)])
+def test_across_a_long_gap_nobody_saw_a_jump(lost, wave):
+    """Both ends of a departure lie in gaps: after sixteen slots it may have come by steps."""
+    slot = np.concatenate([np.arange(20), np.arange(20) + 20 + lost, np.arange(20) + 40 + 2 * lost])
+    at = Readings(slot, np.zeros(60, dtype=int))
+    values = np.zeros(60)
+    values[20:40] = 1.0
+    assert _waves(values, at, np.array([20]), np.array([20]))[0] == wave
+
+
 def test_a_rule_spares_waves_and_what_others_join():
     law = JumpLaw(np.full(NODES, 0.1), np.ones(1), 3.0, 20.0, np.zeros(NODES), np.ones(NODES))
     values = np.zeros((NODES, 300))
     values[0, 50:70] = 3 * np.sin(np.pi * (np.arange(20) + 0.5) / 20)
-    values[1:4, 150:160] = 4.0
+    values[1:4, 150:160] = 4 + 0.01 * np.arange(10)
     values[5, 250:260] = 4.0
     used = np.ones(values.shape, dtype=bool)
     for events, false in ((False, {1, 2, 3, 5}), (True, {5})):

@@ -57,7 +57,10 @@ class Rule:
     def apply(self, channels: tuple[Channel, ...], used: Mask, slots: Index) -> Mask:
         """Readings (among the used) that every channel calls false."""
         false = self.segments(channels, used, slots).mask(used)
-        return false & ~joined(false, channels[0].values, used, events=self.events)[0]
+        return (
+            false
+            & ~joined(false, channels[0].values, used, channels[-1].values, events=self.events)[0]
+        )
 
     def segments(self, channels: tuple[Channel, ...], used: Mask, slots: Index) -> Segments:
         """The false segments."""
@@ -307,7 +310,9 @@ def _waves(values: Array, at: Readings, start: Index, length: Index) -> Mask:
         if not (inner[first] and inner[after]):
             continue
         off = values[first:after] - np.linspace(values[first - 1], values[after], int(length[k]))
-        steps = np.abs(np.diff(off, prepend=0.0, append=0.0))
+        # Across a long gap it may have gone by steps, as a random walk does (of half its slots).
+        slots = np.diff(at.slot[first - 1 : after + 1])
+        steps = np.abs(np.diff(off, prepend=0.0, append=0.0)) / np.sqrt(np.maximum(slots / 2, 1.0))
         out[k] = _STEP * steps.max() < np.abs(off).max()
     return out
 

@@ -3,7 +3,8 @@
 Out and back by jumps is what a fault does, and what a road does where traffic breaks down. Faults
 come one by one; of those that fall into one time, to one side, by chance, it is known how many
 there are. Where there are far more of them, and not at one time only, as when a gateway fails, what
-others join is real. But what happens goes on from one reading to the next, and garbage jumps about.
+others join is real. But what happens goes on from one reading to the next: garbage jumps about, or
+is one value.
 """
 
 from __future__ import annotations
@@ -17,11 +18,17 @@ _MOMENTS = 3  # times at which several depart: a gateway may fail once, or twice
 _CHANCE = 4.0  # times the company that chance makes
 _JOINED = 0.5  # others that are away as well, in the mean over a segment
 _MOST = 0.5  # of the nodes: what more of them depart from at once is a gateway's, or all see it
+_STILL = 1e-9  # of a node's spread: rounding
 _STEADY = 0.5  # of a departure, from one reading to the next
 
 
 def joined(
-    doubted: Mask, departure: Array, used: Mask, *, events: bool | None = None
+    doubted: Mask,
+    departure: Array,
+    used: Mask,
+    readings: Array,
+    *,
+    events: bool | None = None,
 ) -> tuple[Mask, bool]:
     """Doubted readings in segments that some others join, to the same side; if it is no chance.
 
@@ -31,7 +38,7 @@ def joined(
     node, column = np.nonzero(used)
     off = departure[used]
     start, length = _segments(doubted[used], node)
-    kept = _steady(off, start, length)
+    kept = _steady(off, start, length) & _moving(readings[used], start, length)
     start, length = start[kept], length[kept]
     out: Mask = np.zeros(used.shape, dtype=np.bool_)
     if not len(start):
@@ -77,6 +84,12 @@ def _steady(departure: Array, start: Index, length: Index) -> Mask:
     steps = (step[start + length - 1] - step[start]) / np.maximum(length - 1, 1)
     sizes = (size[start + length] - size[start]) / length
     return np.asarray((length > 1) & (steps <= _STEADY * sizes))
+
+
+def _moving(readings: Array, start: Index, length: Index) -> Mask:
+    """Segments in which readings move: one value again and again is what a gateway sends."""
+    step = np.append(0.0, np.cumsum(np.abs(np.diff(readings)) > _STILL))
+    return np.asarray(step[start + length - 1] > step[start])
 
 
 def _sides(departure: Array, start: Index, length: Index) -> Mask:

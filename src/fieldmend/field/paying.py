@@ -41,7 +41,7 @@ def paying(
         more[k] += _needed(found.score[own], gain[own], strong)
     rule = replace(rule, more=(more[0], more[1]))
     false = rule.segments(channels, data.used, data.slots).mask(data.used)
-    _, events = joined(false, channels[0].values, data.used)
+    _, events = joined(false, channels[0].values, data.used, data.readings)
     rule = replace(rule, events=events)
     return rule.apply(channels, data.used, data.slots), rule
 

@@ -48,7 +48,7 @@ class DistanceScreen:
             field = follow(field, data.using(data.used & ~false), tol=3e-2, most=6)
             false = self._far(data, field, slack)
         off = data.readings - field.common()
-        return false & ~joined(false, off, data.used, events=self.events)[0], field
+        return false & ~joined(false, off, data.used, data.readings, events=self.events)[0], field
 
     def _started(self, data: Data, field: Field) -> Field:
         """Factors of new slots, each alone; readings far off pull less, in the end hardly at all.

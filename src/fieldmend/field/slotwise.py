@@ -52,7 +52,7 @@ def slotwise(
         screen = DistanceScreen(threshold, slack, events)
         return Start(false, field, screen, judged(field, rest, data, hidden))
 
-    spared, events = joined(false, data.readings - first.common(), data.used)
+    spared, events = joined(false, data.readings - first.common(), data.used, data.readings)
     false &= ~spared
     flagged = tried(false, 1.0)
     if not _better(flagged.trial, known):
