@@ -327,7 +327,9 @@ def test_middles_of_all_nodes_at_once_are_those_of_each(dtype):
         seen = rng.random(sizes.shape) < 0.6
         seen[:, 1] = False
         each = [noise._middle(sizes[own, n]) for n, own in enumerate(seen.T)]
-        found, count = noise._middles(np.where(seen, sizes, np.inf).astype(dtype))
+        ranked = noise._ByNode.of(seen).sorted(sizes)
+        assert ranked.dtype == dtype
+        found, count = noise._middles(ranked)
         np.testing.assert_array_equal(found, each)
         np.testing.assert_array_equal(count, seen.sum(axis=0))
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from fieldmend.core.engine import sweep
 from fieldmend.core.huber import SMALL, HuberSolver
@@ -56,7 +57,7 @@ def estimate_noise(readings: Array, observed: Mask, *, weigh: bool = True, seed:
     if readings.size > SMALL:  # enough to measure, in half the time
         readings = readings.astype(np.float32)
     rate = float(observed.mean())
-    heard, hidden = np.flatnonzero(observed), np.where(observed, 0, np.inf).astype(readings.dtype)
+    heard, own_readings = np.flatnonzero(observed), _ByNode.of(observed)
     lam, edge = default_lam(readings.shape, rate), spectral_edge(readings.shape, rate)
     sizes = np.abs(readings[observed])
     sizes = sizes[sizes > 1e-150]  # constant nodes say nothing of the noise
@@ -75,7 +76,7 @@ def estimate_noise(readings: Array, observed: Mask, *, weigh: bool = True, seed:
             if state.settled:
                 break
         rest, factor = _debiased_residual(solver.problem, state.current, lam * mu)
-        level, each = _levels(rest.take(heard), rest + hidden, factor)
+        level, each = _levels(rest.take(heard), own_readings.sorted(rest), factor)
         own = np.maximum(each * weight, _NONE * spread)
         # A node that seems free of noise must not rule the rest.
         new = np.sqrt(weight * np.clip(own / np.median(own), 0.1, 100.0)) if weigh else weight
@@ -129,10 +130,34 @@ def of_all_slots(L: LowRank, readings: Array, observed: Mask, mu: float) -> LowR
     return LowRank(left[:], V)  # brought here, where they lie elsewhere
 
 
-def _levels(heard: Array, rest: Array, factor: float) -> tuple[float, Array]:
-    """The noise of the network and of each node; what was not heard is infinite in `rest`."""
+@dataclass(frozen=True)
+class _ByNode:
+    """Where each node's readings stand in slots × nodes, nodes × the most that one has."""
+
+    place: NDArray[np.intp]
+    beyond: Mask  # of the readings of a node that has fewer
+
+    @classmethod
+    def of(cls, observed: Mask) -> _ByNode:
+        slots, nodes = observed.shape
+        count, place = observed.sum(axis=0), np.flatnonzero(observed.T.copy())
+        beyond = np.arange(count.max(initial=1)) >= count[:, None]
+        out = np.zeros(beyond.shape, dtype=np.intp)
+        out[~beyond] = place % slots * nodes + place // slots
+        return cls(out, beyond)
+
+    def sorted(self, sizes: Array) -> Array:
+        """Each node's sizes, the smallest first; what it has not is infinite."""
+        out: Array = sizes.take(self.place)
+        out[self.beyond] = np.inf
+        out.sort(axis=1)
+        return out
+
+
+def _levels(heard: Array, ranked: Array, factor: float) -> tuple[float, Array]:
+    """The noise of the network, and of each node by its own sizes in order."""
     level = factor * _middle(heard)
-    own, count = _middles(rest)
+    own, count = _middles(ranked)
     own *= factor
     # A node's own median is as good as its readings are many: lean on the network's meanwhile.
     each: Array = np.sqrt((count * own**2 + _POOLED * level**2) / (count + _POOLED))
@@ -176,10 +201,9 @@ def _middle(sizes: Array) -> float:
     return float(max(half, 0.5 * fifth / 1.9))
 
 
-def _middles(sizes: Array) -> tuple[Array, Array]:
-    """`_middle` of each node's finite sizes, all of them at once, and how many those are."""
-    ranked = np.sort(sizes.T.copy(), axis=1)
-    count, node = np.count_nonzero(sizes < np.inf, axis=0), np.arange(sizes.shape[1])
+def _middles(ranked: Array) -> tuple[Array, Array]:
+    """`_middle` of each row's finite sizes, which are in order, and how many those are."""
+    count, row = np.count_nonzero(ranked < np.inf, axis=1), np.arange(len(ranked))
     half, fifth = count // 2, 4 * count // 5
-    out = np.maximum(ranked[node, half], 0.5 * ranked[node, fifth] / 1.9)
+    out = np.maximum(ranked[row, half], 0.5 * ranked[row, fifth] / 1.9)
     return np.where(count > 0, out, 0.0).astype(np.float64), count

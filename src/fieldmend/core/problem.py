@@ -26,6 +26,7 @@ import numpy as np
 from fieldmend.core import prox
 from fieldmend.core.engine import blocks, sweep
 from fieldmend.core.prox import Array, Mask
+from fieldmend.core.ranks import each_median
 
 
 @dataclass(frozen=True)
@@ -240,24 +241,14 @@ def at_once(slots: int, nodes: int) -> list[Any]:
 def medians(X: Array, observed: Mask) -> tuple[Array, Array]:
     """Of some nodes the median and 1.4826·MAD of what was observed, all of them at once."""
     x = np.where(observed, np.clip(X.astype(np.float64), -_LARGEST, _LARGEST), np.nan).T.copy()
-    middle = _row_medians(x)
+    middle = each_median(x)
     off = np.abs(x - middle[:, None])
-    usual = _row_medians(off)
+    usual = each_median(off)
     mostly = usual == 0
     if mostly.any():
         rest = off[mostly]
-        usual[mostly] = _row_medians(np.where(rest > 0, rest, np.nan))
+        usual[mostly] = each_median(np.where(rest > 0, rest, np.nan))
     return middle, np.where(usual > np.finfo(np.float64).tiny, _NORMAL * usual, np.nan)
-
-
-def _row_medians(x: Array) -> Array:
-    """Median of each row's numbers, NaN where there are none; sorts `x`."""
-    ranked = np.sort(x, axis=1)  # NaN last
-    count = x.shape[1] - np.isnan(x).sum(axis=1)
-    row = np.arange(len(x))
-    low, high = ranked[row, np.maximum(count - 1, 0) // 2], ranked[row, count // 2]
-    out: Array = (low + high) / 2  # of an odd number both are the middle one
-    return out
 
 
 @dataclass(frozen=True)
