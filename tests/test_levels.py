@@ -101,9 +101,29 @@ def test_its_weight_is_what_hidden_readings_say():
     truth = network(300, 8)
     used = offline(truth)
     poor = [held(truth, used, np.zeros(truth.shape))] * 2
-    found, said = Levels.learnt(data_of(truth, used), poor, 0)
+    data = data_of(truth, used)
+    found, said = Levels.learnt(data, poor, 0)
     assert len(said) == 2
     assert found.lean.weight.max() > 0.9
+    whole = levels._refitted(levels._fitted(poor[-1].rest, 0), data, 0)  # all readings
+    np.testing.assert_allclose(found.field.factors, whole.factors)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_what_was_fitted_to_most_readings_is_fitted_on_to_all(seed):
+    """As close to what was lost as a fit from nothing; and it sees what had been hidden."""
+    truth = network(300, 8, seed)
+    used = offline(truth)
+    data, one = data_of(truth, used), held(truth, used, np.zeros(truth.shape))
+    most = levels._fitted(one.rest, 0)
+    whole, afresh = levels._refitted(most, data, 0), levels._fitted(data, 0).both
+
+    def error(field, at):
+        return np.abs(levels.smoothed(field, data) - truth)[at].mean()
+
+    assert error(whole, ~used) < 1.1 * error(afresh, ~used)
+    higher = levels._refitted(most, data_of(truth + 5.0 * one.hidden, used), 0)
+    assert (higher.common() - whole.common())[one.hidden].mean() > 0.5
 
 
 def test_no_weight_before_anything_is_hidden_and_none_in_a_silence():
@@ -146,7 +166,7 @@ def test_wandering_is_as_short_as_it_is_told_to_be():
 def test_both_kinds_of_factors_say_what_they_say_together():
     truth = network(200, 9)
     data = data_of(truth, offline(truth))
-    field = levels._fitted(data, 0)
+    field = levels._fitted(data, 0).both
     assert field.rank == field.loadings.shape[1] == len(field.phi) > 3
     one = Levels(field, Lean(np.ones(5)))
     # With all the weight the mixture is its own estimate, also by factors found anew.
@@ -165,7 +185,7 @@ def test_where_the_network_is_silent_the_model_stays():
     used = offline(truth)
     used[:, 50:80] = False
     data = data_of(truth, used)
-    one = Levels(levels._fitted(data, 0), Lean(np.ones(5)))
+    one = Levels(levels._fitted(data, 0).both, Lean(np.ones(5)))
     out = one.mixed(np.full(truth.shape, 7.0), data, 9.0)
     assert (out[:, 50:80] == 7.0).all()
     assert not (out[:, :50] == 7.0).any()

@@ -483,7 +483,8 @@ def test_conditions_that_do_not_are_recovered_alone():
     joint = fm.recover(grid, holdout=False)["temperature"]
     assert "other conditions" not in joint.choice
     alone = fm.recover(grid, joint=False, holdout=False)["temperature"]
-    np.testing.assert_array_equal(joint.estimate, alone.estimate)
+    # A product of more regressors may round otherwise, in the last digit.
+    np.testing.assert_allclose(joint.estimate, alone.estimate, rtol=1e-12, atol=1e-12)
 
 
 def test_labels_are_not_asked():

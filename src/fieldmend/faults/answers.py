@@ -228,6 +228,7 @@ class _Lines:
     """What a node makes of the others, learnt without a stretch of blocks: least squares."""
 
     def __init__(self, asked: Array, z: Array, edges: Array) -> None:
+        self.asked = asked
         known = ~np.isnan(z) & ~np.isnan(asked).any(axis=1)
         table = np.where(known[:, None], np.column_stack([asked, z]), 0.0)
         width = table.shape[1]
@@ -266,10 +267,11 @@ class _Lines:
 def _sized(seen: _Seen, node: int, lines: _Lines, rows: Array, blocks: tuple[int, int]) -> _Apart:
     """How far off a node is in a stretch, in usual distances, whoever of its likest is asked."""
     weights, _, there = lines.without(blocks[0], np.array([blocks[1]]))
-    inside = rows[lines.edges[blocks[0]] : lines.edges[blocks[1]]]
+    part = slice(lines.edges[blocks[0]], lines.edges[blocks[1]])
+    inside = rows[part]
     one = _Apart(inside, weights[0], float(np.sqrt(there[0])))
     own = seen.z[inside, node]
-    views = [_off(seen, node, one, inside)]
+    views = [own - lines.asked[part] @ one.weights]
     views += [own - _by_one(seen, node, int(m), inside) for m in seen.likest[node] if m != node]
     off = min((_typical(view) for view in views if not np.isnan(view).all()), default=0.0)
     return replace(one, distance=off, size=off / one.usual)

@@ -73,11 +73,12 @@ class Levels:
             return None, []
         said: list[Array] = []
         for one in held:
-            said.append(smoothed(_fitted(one.rest, seed), one.rest))
+            found = _fitted(one.rest, seed)
+            said.append(smoothed(found.both, one.rest))
             lean = _weighed(held[: len(said)], said)
             if len(said) == 1 and lean.weight.max() < _NOTHING:
                 return None, []
-        return cls(_fitted(clean, seed), lean), said
+        return cls(_refitted(found, clean, seed), lean), said
 
     def mixed(self, model: Array, data: Data, company: float, said: Array | None = None) -> Array:
         """The model's estimates, and as much of these as counts; not where the network is silent.
@@ -130,17 +131,46 @@ def _weighed(held: Sequence[Hidden], said: Sequence[Array]) -> Lean:
     return lean_to_second(truth, model, other, remote, usual=0.0)
 
 
-def _fitted(data: Data, seed: int) -> Field:
+@dataclass(frozen=True)
+class _Fitted:
+    """Factors of levels, those of steps, and both together."""
+
+    slow: Field
+    fast: Field
+    both: Field
+
+
+def _fitted(data: Data, seed: int) -> _Fitted:
     rng = np.random.default_rng([seed, 17])
     slow = start_field(data, FORGETFUL)
     for rank, rounds in _SLOW:
         slow = grow(slow, data, most_factors(rank, data))
         slow = improve(slow, data, rng, rounds=rounds, phi=FORGETFUL)
     fast = start_field(_less(data, slow))
-    slow = with_loadings(slow, loading_sums(slow, data).believed(_fresh(slow.nodes, fast.nodes)))
-    slow = update_factors(slow, data, rng, tol=_TOL, most=_MOST)
+    slow = _as_sure_as_it_is(slow, fast.nodes, data, rng)
     rest, (rank, rounds) = _less(data, slow), _FAST
     fast = improve(grow(fast, rest, most_factors(rank, rest)), rest, rng, rounds=rounds)
+    return _Fitted(slow, fast, _solved(slow, fast, data, rng))
+
+
+def _refitted(found: _Fitted, data: Data, seed: int) -> Field:
+    """To all readings, from what was fitted to most of them: one round of each."""
+    rng = np.random.default_rng([seed, 18])
+    slow = improve(found.slow, data, rng, rounds=1, phi=FORGETFUL)
+    slow = _as_sure_as_it_is(slow, start_field(_less(data, slow)).nodes, data, rng)
+    fast = improve(found.fast, _less(data, slow), rng, rounds=1)
+    return _solved(slow, fast, data, rng)
+
+
+def _as_sure_as_it_is(
+    slow: Field, lasting: NodeModel, data: Data, rng: np.random.Generator
+) -> Field:
+    """With loadings from as many readings as are news, and the factors that go with them."""
+    slow = with_loadings(slow, loading_sums(slow, data).believed(_fresh(slow.nodes, lasting)))
+    return update_factors(slow, data, rng, tol=_TOL, most=_MOST)
+
+
+def _solved(slow: Field, fast: Field, data: Data, rng: np.random.Generator) -> Field:
     both = update_factors(_together(slow, fast), data, rng, tol=_TOL, most=_MOST)
     return update_nodes(both, data)
 

@@ -14,7 +14,7 @@ _ROUNDS = 12  # of the empirical-Bayes prior over the grid: it settles in fewer
 _POOLED = 4.0  # readings' worth of the network's size of innovation in each node's own
 _LEAST = 1e-10  # variance floor, in squared scales
 _WARM = 128  # slots after which a filter has all but forgotten how it was started
-_LONG = 4000  # numbers in a vector from which on longer ones are no cheaper
+_LONG = 8000  # numbers in a vector from which on longer ones are no cheaper
 _FOLD = 64  # innovation variances multiplied before a logarithm is taken: far from overflow
 
 
