@@ -76,9 +76,8 @@ def sun(seed, *, floor=0.0, slots=720, nodes=8):
     return X
 
 
-@pytest.mark.parametrize(
-    ("floor", "power"), [(0.0, 1.0), (0.0, 0.5), (0.6, 1.0), (0.6, 0.5), (0.6, 1 / 3)]
-)
+@pytest.mark.parametrize("power", [1.0, 0.5, 1 / 3])
+@pytest.mark.parametrize("floor", [0.0, 0.6])
 @pytest.mark.parametrize("seed", range(3))
 def test_the_one_night_of_a_short_record_is_no_fault(seed, floor, power):
     """All are dark: that others repeat the same value too long is what makes it night."""

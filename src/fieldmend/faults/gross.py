@@ -19,8 +19,10 @@ from fieldmend.quantities import Quantity
 MOVED, AWAY = 4.0, 3.0
 # Of what others usually move: less is nothing. Others asked, and stretches that tell what is usual.
 BECALMED, WITNESSES, STRETCHES = 0.05, 12, 50
-# Usual steps by which most nodes may come to one end of their scale: on roots, dusk is steep.
-DUSK = 3.0
+# Share of a node's other readings next to the end of its scale: of them is what is read at dusk.
+DUSK = 0.1
+# Of the range of the others: an end of the scale is no further off.
+NEXT = 0.5
 # One value for good is beyond all others if it is so much of their range away from it; so few of
 # them on either side are no part of that range.
 RAIL, SELDOM = 0.1, 0.005
@@ -228,12 +230,10 @@ def _becalmed(values: Array, runs: Mask) -> Mask:
         for i, j in zip(*stretches(runs[at, n]), strict=True):
             around = np.concatenate([own[max(i - 1, 0) : i], own[j : j + 1]])
             a, b = int(at[i]), int(at[j - 1]) + 1
-            jump = np.abs(around - own[i]).max(initial=0.0)
-            at_end = own[i] in (own.min(), own.max())
-            if at_end and jump <= DUSK * usual and _shared(values, n, a, b):
+            if _next_to(own, own[i], around) and _shared(values, n, a, b):
                 out[a:b, n] = True
                 continue
-            if jump > usual:
+            if (np.abs(around - own[i]) > usual).any():
                 continue
             others = [m for m in range(values.shape[1]) if m != n]
             some = others[:: max(1, len(others) // WITNESSES)][:WITNESSES]
@@ -241,6 +241,21 @@ def _becalmed(values: Array, runs: Mask) -> Mask:
             told = [share for share in shares if share >= 0]
             out[a:b, n] = len(told) > 0 and bool(np.median(told) < BECALMED)
     return out & runs
+
+
+def _next_to(own: Array, level: float, around: Array) -> bool:
+    """Whether a level is an end of a node's scale, and what it reads around is next to that end.
+
+    Told by ranks: on roots, dusk is as steep as a fault.
+    """
+    rest = own[np.abs(own - level) > 2e-7 * abs(level)]
+    if not rest.size or not around.size:
+        return False
+    least, low, high, most = quantiles(rest, 0.0, DUSK, 1.0 - DUSK, 1.0)
+    if max(least - level, level - most) > NEXT * (most - least):
+        return False  # no end of that scale
+    dusk = level < least and bool((around <= low).all())
+    return dusk or (level > most and bool((around >= high).all()))
 
 
 def _shared(values: Array, n: int, a: int, b: int) -> bool:
