@@ -294,3 +294,14 @@ def test_a_title_of_one_word_and_rows_about_the_columns(tmp_path):
     grid = fm.read(path, time=time).grid()
     assert grid.shape == (60, 2)
     assert grid.times[0] == int(np.datetime64("2024-01-30T20:00", "us").astype(int))
+
+
+def test_a_part_of_a_node_s_name_may_be_empty(tmp_path):
+    """Daily temperatures of major cities: only the United States have a state, and two Portlands."""
+    cities = ["Germany,,Munich", "US,Maine,Portland", "US,Oregon,Portland", ",,"]
+    path = written(tmp_path / "city.csv", "Country,State,City,Month,Day,Year,AvgTemperature",
+                   lambda i, t, k: f"{cities[i]},{t.month},{t.day},{t.year},{wave(i, k)}", nodes=4, step=1440)  # fmt: skip
+    records = fm.read(path, node=["Country", "State", "City"])
+    assert records.nodes == ("Germany/Munich", "US/Maine/Portland", "US/Oregon/Portland")
+    assert records.origin.set_aside == 60  # who has no part at all
+    assert set(records.origin.cells) == {"AvgTemperature"}

@@ -157,7 +157,8 @@ def _node(stage: Stage, roles: Roles, params: dict[str, Any]) -> str:
         params["node"] = named or "node"
         return "CAST($node AS VARCHAR)"
     parts = [node_sql(f"c{c}", stage.kinds[c]) for c in (roles.node, *roles.and_node)]
-    return " || '/' || ".join(parts)
+    # A part may be empty, as a state is outside of the United States; the whole may not.
+    return parts[0] if len(parts) == 1 else f"nullif(concat_ws('/', {', '.join(parts)}), '')"
 
 
 def node_sql(cell: str, kind: str) -> str:
