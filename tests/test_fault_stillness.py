@@ -76,26 +76,26 @@ def sun(seed, *, floor=0.0, slots=720, nodes=8):
     return X
 
 
-@pytest.mark.parametrize(
-    ("floor", "power"), [(0.0, 1.0), (0.0, 0.5), (0.6, 1.0), (0.6, 0.5), (0.6, 1 / 3)]
-)
+@pytest.mark.parametrize("power", [1.0, 0.5, 1 / 3])
+@pytest.mark.parametrize("floor", [0.0, 0.6])
 @pytest.mark.parametrize("seed", range(3))
 def test_the_one_night_of_a_short_record_is_no_fault(seed, floor, power):
     """All are dark: that others repeat the same value too long is what makes it night."""
     X = sun(seed, floor=floor) ** power
-    assert not gross.stuck(X).any()
+    assert not gross.stuck(X, foot=True).any()
+    assert gross.stuck(X).any()  # of a temperature, nobody is dark
 
 
 @pytest.mark.parametrize("seed", range(3))
 def test_one_value_far_off_at_most_nodes_and_one_node_dark_at_noon_are_faults(seed):
     X = sun(seed)
     X[300:420, 2] = 0.0
-    assert gross.stuck(X)[300:420, 2].sum() == 120
+    assert gross.stuck(X, foot=True)[300:420, 2].sum() == 120
     rng = np.random.default_rng(seed)
     T = np.round(15 + rng.normal(0, 0.1, (720, 8)).cumsum(axis=0), 2)
     for n in range(6):  # one after the other, to the end
         T[300 + 9 * n :, n] = 0.0
-    assert gross.stuck(T)[400:, :6].all()
+    assert gross.stuck(T, foot=True)[400:, :6].all()
     cold = np.round(15 - np.arange(720)[:, None] / 60 + rng.normal(0, 0.05, (720, 8)), 2)
     cold[400:] = cold[400]  # a database repeats each node's last value, its lowest so far
-    assert gross.stuck(cold)[400:].mean() > 0.9
+    assert gross.stuck(cold, foot=True)[400:].mean() > 0.9

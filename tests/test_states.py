@@ -10,6 +10,7 @@ from fieldmend.recovery.filling import Given, emptied, replaced
 from fieldmend.recovery.runs import runs
 from fieldmend.recovery.service import service
 from fieldmend.report import contents
+from fieldmend.report.detail import stretches
 from fieldmend.report.downsample import ABSENT, SEEN, Cells, state_cells
 from fieldmend.report.figures.curves import curve
 from fieldmend.report.figures.heatmaps import states
@@ -335,3 +336,17 @@ def test_the_report_tells_loss_from_absence(one):
     said = contents.cards(rec.summary())
     assert any(card["name"] == "without a sensor" for card in said)
     assert "not in service in 1" in curve(rec, "value", 3).caption
+
+
+def test_the_gaps_of_what_is_passed_through_are_drawn_as_nothing_lost():
+    """A label of three stations, one of which has none: nothing is recovered, and nothing blue."""
+    labels = np.tile([0.0, 1.0, 1.0, 0.0], 30)[:, None] + np.zeros((120, 3))
+    labels[40:44, 0] = labels[:, 2] = np.nan
+    grid = fm.Grid.of(labels, condition="label", slot_seconds=3600)
+    rec = fm.recover(grid, holdout=False)
+    one = rec["label"]
+    assert one.method == "passed"
+    state = stretches.slots(one, slice(0, 120), np.arange(3)).masks["state"]
+    np.testing.assert_array_equal((state & stretches.ABSENT) > 0, np.isnan(labels))
+    codes = np.array(states(rec, "label").data[0]["z"])
+    assert (codes == ABSENT).sum() == np.isnan(labels).sum()

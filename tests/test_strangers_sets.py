@@ -294,3 +294,31 @@ def test_a_title_of_one_word_and_rows_about_the_columns(tmp_path):
     grid = fm.read(path, time=time).grid()
     assert grid.shape == (60, 2)
     assert grid.times[0] == int(np.datetime64("2024-01-30T20:00", "us").astype(int))
+
+
+def test_a_part_of_a_node_s_name_may_be_empty(tmp_path):
+    """Daily temperatures of major cities: only the United States have a state, and two Portlands."""
+    cities = ["Germany,,Munich", "US,Maine,Portland", "US,Oregon,Portland", ",,"]
+    path = written(tmp_path / "city.csv", "Country,State,City,Month,Day,Year,AvgTemperature",
+                   lambda i, t, k: f"{cities[i]},{t.month},{t.day},{t.year},{wave(i, k)}", nodes=4, step=1440)  # fmt: skip
+    records = fm.read(path, node=["Country", "State", "City"])
+    assert records.nodes == ("Germany/Munich", "US/Maine/Portland", "US/Oregon/Portland")
+    assert records.origin.set_aside == 60  # who has no part at all
+    assert set(records.origin.cells) == {"AvgTemperature"}
+
+
+def test_matrices_of_several_quantities_are_never_averaged(tmp_path):
+    """Hourly weather of 36 cities: temperature.csv and humidity.csv have the same nodes and times."""
+    for name, level in (("temperature", 285), ("humidity", 70)):
+        written(tmp_path / "all" / f"{name}.csv", "datetime,Vancouver,Portland,Seattle",
+                lambda _, t, k, level=level: f"{t},{level + wave(0, k):.1f},{level + wave(1, k):.1f},{level + wave(2, k):.1f}")  # fmt: skip
+    with pytest.raises(InputError, match="matrices of different quantities"):
+        fm.read(tmp_path / "all")
+    alone = fm.read(tmp_path / "all" / "humidity.csv").grid()
+    assert alone.values["value"].max() < 100
+    later = tmp_path / "later"
+    for day in range(2):  # months of one matrix, one after the other, the last row twice
+        written(later / f"t{day}.csv", "datetime,Vancouver,Portland,Seattle",
+                lambda _, t, k, day=day: f"{t + timedelta(hours=59 * day)},{wave(0, k + 59 * day)},1.5,2.5")  # fmt: skip
+    origin = fm.read(later).origin
+    assert (origin.read, origin.used, origin.duplicates) == (120, 119, 1)

@@ -19,8 +19,10 @@ from fieldmend.quantities import Quantity
 MOVED, AWAY = 4.0, 3.0
 # Of what others usually move: less is nothing. Others asked, and stretches that tell what is usual.
 BECALMED, WITNESSES, STRETCHES = 0.05, 12, 50
-# Usual steps by which most nodes may come to one end of their scale: on roots, dusk is steep.
-DUSK = 3.0
+# Share of a node's other readings next to the foot of its scale: of them is what is read at dusk.
+DUSK = 0.1
+# Of the range of the others: the foot of the scale is no further off.
+NEXT = 0.5
 # One value for good is beyond all others if it is so much of their range away from it; so few of
 # them on either side are no part of that range.
 RAIL, SELDOM = 0.1, 0.005
@@ -79,10 +81,11 @@ def at_its_stops(values: Array) -> Mask:
     return np.asarray((told == low) | (told == high))
 
 
-def stuck(values: Array, idle: Mask | None = None) -> Mask:
+def stuck(values: Array, idle: Mask | None = None, *, foot: bool = False) -> Mask:
     """Values that repeat for longer than this node and its companions ever do.
 
-    Runs at readings that are `idle` are neither counted nor found.
+    Runs at readings that are `idle` are neither counted nor found. `foot`: whether the scale has
+    one on which a whole network may stand, as it does at night.
     """
     runs = []
     for n, column in enumerate(values.T):
@@ -106,7 +109,7 @@ def stuck(values: Array, idle: Mask | None = None) -> Mask:
         return out
 
     found = per_node(values, None, test)
-    return found & ~_becalmed(values, found)
+    return found & ~_becalmed(values, found, foot=foot)
 
 
 def noisy(values: Array, context: Context) -> Mask:
@@ -213,12 +216,12 @@ def _ranges(series: Array, width: int) -> Array:
     return np.asarray(high - low)
 
 
-def _becalmed(values: Array, runs: Mask) -> Mask:
+def _becalmed(values: Array, runs: Mask, *, foot: bool) -> Mask:
     """Runs during which the others hardly move either, by what they usually do: nothing happens.
 
     A plant at rest, a calm: who repeats its value then is not broken, or not so that it matters.
     Who jumps to that value, or back from it, does not rest; and what others repeat too long
-    themselves tells nothing, unless it is the same value at the same end of their scale: night.
+    themselves tells nothing, unless it is the same value at the foot of their scale: night.
     """
     out, sound = np.zeros(runs.shape, dtype=np.bool_), np.where(runs, np.nan, values)
     for n in map(int, np.flatnonzero(runs.any(axis=0))):
@@ -228,12 +231,10 @@ def _becalmed(values: Array, runs: Mask) -> Mask:
         for i, j in zip(*stretches(runs[at, n]), strict=True):
             around = np.concatenate([own[max(i - 1, 0) : i], own[j : j + 1]])
             a, b = int(at[i]), int(at[j - 1]) + 1
-            jump = np.abs(around - own[i]).max(initial=0.0)
-            at_end = own[i] in (own.min(), own.max())
-            if at_end and jump <= DUSK * usual and _shared(values, n, a, b):
+            if foot and _next_to(own, own[i], around) and _shared(values, n, a, b):
                 out[a:b, n] = True
                 continue
-            if jump > usual:
+            if (np.abs(around - own[i]) > usual).any():
                 continue
             others = [m for m in range(values.shape[1]) if m != n]
             some = others[:: max(1, len(others) // WITNESSES)][:WITNESSES]
@@ -241,6 +242,18 @@ def _becalmed(values: Array, runs: Mask) -> Mask:
             told = [share for share in shares if share >= 0]
             out[a:b, n] = len(told) > 0 and bool(np.median(told) < BECALMED)
     return out & runs
+
+
+def _next_to(own: Array, level: float, around: Array) -> bool:
+    """Whether a level is the foot of a node's scale, and what it reads around is next to it.
+
+    Told by ranks: on roots, dusk is as steep as a fault. At the top motes die together.
+    """
+    rest = own[np.abs(own - level) > 2e-7 * abs(level)]
+    if not rest.size or not around.size:
+        return False
+    least, low, most = quantiles(rest, 0.0, DUSK, 1.0)
+    return bool(0 < least - level <= NEXT * (most - least) and (around <= low).all())
 
 
 def _shared(values: Array, n: int, a: int, b: int) -> bool:

@@ -214,7 +214,7 @@ def _still(values: Array, gross: Mask, full: Mask, context: Context) -> tuple[Ma
         return stuck(values, at_its_stops(values)), np.zeros_like(gross)
     runs = runs_of(values)
     together = (frozen(values, context, runs) | relayed(values, context.quantity, runs)) & ~full
-    out = stuck(values) & ~full
+    out = stuck(values, foot=context.quantity.kind is Kind.POSITIVE) & ~full
     out |= (flat(values, gross | out) | railed(values)) & ~full
     return out | together, together
 

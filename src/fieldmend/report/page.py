@@ -215,7 +215,8 @@ def _panel(
         figures=figures,
         hidden=contents.hidden_table(recovery.conditions[name]),
         facts=contents.facts(name, summary["conditions"][name]),
-        empty=bool(np.isnan(still.conditions[name].estimate).all()),
+        empty=still.conditions[name].method != "passed"
+        and bool(np.isnan(still.conditions[name].estimate).all()),
         worst=contents.worst_of(recovery, name, index),
     )
 

@@ -192,4 +192,6 @@ def _by(larger: float, smaller: float) -> str:
     if smaller == 0:
         return "infinitely"
     ratio = larger / smaller
+    if ratio >= 100:
+        return f"{float(f'{ratio:.2g}'):,.0f} times"
     return f"{1 - 1 / ratio:.0%}" if ratio < 1.5 else f"{ratio:.2g} times"

@@ -154,10 +154,12 @@ def insert_sql(plan: Plan) -> tuple[str, dict[str, Any]]:
 def _node(stage: Stage, roles: Roles, params: dict[str, Any]) -> str:
     if roles.node is None or roles.shape is MATRIX:
         named = stage.layout.node if stage.layout and stage.layout.node else stage.stem
-        params["node"] = named or "node"
+        # Matrices have nodes for columns: those of several files are compared by time alone.
+        params["node"] = "matrix" if roles.shape is MATRIX else named or "node"
         return "CAST($node AS VARCHAR)"
     parts = [node_sql(f"c{c}", stage.kinds[c]) for c in (roles.node, *roles.and_node)]
-    return " || '/' || ".join(parts)
+    # A part may be empty, as a state is outside of the United States; the whole may not.
+    return parts[0] if len(parts) == 1 else f"nullif(concat_ws('/', {', '.join(parts)}), '')"
 
 
 def node_sql(cell: str, kind: str) -> str:

@@ -28,6 +28,7 @@ from fieldmend.records.vocabulary import (
     KNOWN,
     NO_NODE,
     NODE_HINTS,
+    ROW_NUMBERS,
     VALUE,
     VARIABLE,
     first_of,
@@ -200,7 +201,7 @@ def _physical(name: str, units: Mapping[str, str]) -> bool:
     if in_brackets and quantities.is_gas(in_brackets[1]):  # S2(NMHC)
         return True
     what = quantities.measure(quantities.words(name))
-    return what not in NAMED_ALIKE and len(name) > 1
+    return what not in NAMED_ALIKE and len(name) > 1 and name.casefold() not in ROW_NUMBERS
 
 
 def _hinted(name: str) -> bool:

@@ -14,7 +14,7 @@ from fieldmend.records.table import owner, parts
 from fieldmend.records.table.duplicates import Twice
 from fieldmend.records.table.ledger import Ledger
 from fieldmend.records.table.loading import Plan, headed
-from fieldmend.records.table.shapes import LONG, Shape
+from fieldmend.records.table.shapes import LONG, MATRIX, Shape
 from fieldmend.records.vocabulary import FLAGS, listing, words_of
 from fieldmend.text import escaped, shown, typed
 
@@ -55,6 +55,14 @@ def refuse_clashes(ledger: Ledger, twice: Twice, sound: int, headers: int) -> No
         return
     plan = ledger.plans[0]
     names = plan.stage.names
+    if plan.roles.shape is MATRIX and len(ledger.plans) > 1:
+        raise InputError(
+            f"{twice.clashing:,} of {sound:,} rows are of times that another file tells otherwise: "
+            f"matrices of different quantities, or versions of one; first {twice.example}",
+            file=plan.stage.name,
+            hint="Hand in those of one quantity at a time; if they belong together, say so with "
+            "on_duplicate='mean' (--on-duplicate mean)",
+        )
     found = owner.likely(plan.stage, plan.roles, names, ledger.con) if plan.stage.relation else ""
     taken = plan.roles.node
     as_node = (

@@ -44,7 +44,9 @@ def slots(one: Recovered, rows: slice, nodes: Array) -> Part:
     assert one.replaced is not None
     worst = _worst(part(one.flag))
     read = ~np.isnan(numbers["observed"])
-    absent = _service(one, nodes).states(read, rows.start) > State.LOST
+    # The gaps of what is passed through are no lost readings.
+    passed = one.method == "passed"
+    absent = ~read if passed else _service(one, nodes).states(read, rows.start) > State.LOST
     bits = np.isnan(numbers["estimate"]) * EMPTY + absent * ABSENT
     bits = bits + part(one.replaced) * REPLACED
     return Part(numbers, {"state": (worst + bits).astype(np.uint8)})

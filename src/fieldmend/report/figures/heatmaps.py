@@ -48,7 +48,8 @@ def states(recovery: Result, condition: str, cells: int = CELLS) -> Drawing:
     """Which readings were seen, lost and recovered, suspect, failed."""
     one, grid = recovery.conditions[condition], recovery.grid
     size = Cells.within(grid.shape, cells)
-    codes = state_cells(one.flag, size, one.state > State.LOST)
+    gone = one.state != State.READ if one.method == "passed" else one.state > State.LOST
+    codes = state_cells(one.flag, size, gone)
     steps = [[i / len(TOKENS), var(t)] for i, t in enumerate(TOKENS)]
     ends = [[(i + 1) / len(TOKENS), var(t)] for i, t in enumerate(TOKENS)]
     trace = {
