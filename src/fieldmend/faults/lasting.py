@@ -350,8 +350,10 @@ def departed(values: Array, left_out: Mask, gone: Mask, context: Context, field:
     usual = np.where(known & ~left_out, mean, np.nan)
     sides = [np.where(sign * usual > 0, np.abs(usual), np.nan) for sign in (1, -1)]
     # In units of the least that belongs to a departure to that side: queues slow a road down, and
-    # nothing speeds it up.
-    (low, high), (below, far_below) = (_limits(size) for size in sides)
+    # nothing speeds it up. Or to either: a long fault is much of what goes to its side.
+    (low, high), (below, far_below) = (
+        np.minimum(_limits(size), _limits(np.abs(usual))) for size in sides
+    )
     makes = np.where(mean > 0, high / low, far_below / below)
     fewer = [max(HIGH, highest(np.fmax.reduce(size, axis=0, initial=0.0))) for size in sides]
     less = np.minimum(makes, np.where(mean > 0, fewer[0] / low, fewer[1] / below))
