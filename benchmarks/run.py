@@ -15,6 +15,7 @@ since    who leaves its level for good: flagged from then on, or for the time be
 ablations  what each piece of the automatic recovery is worth
 levels   levels fitted before steps: what it is worth in long gaps, and its time
 jury     true readings flagged and replaced, faults found, errors and intervals: fourteen new kinds
+injected faults of five kinds put into other real networks: F1 beside the slot median's
 elsewhere  real networks that packages bring along: printed errors, intervals, faults put in
 honesty  is the printed error true: real error over printed error, by record and pattern of loss
 plan     what a plan says of its error, and what later days say; its share beside all that is tried;
@@ -46,6 +47,7 @@ SCRIPTS = {
     "ablations": [[HERE / "ablations.py"]],
     "levels": [[HERE / "levels.py"]],
     "jury": [[HERE / "jury.py"]],
+    "injected": [[HERE / "injected.py"]],
     "elsewhere": [[HERE / "elsewhere.py"]],
     "honesty": [[HERE / "honesty.py"]],
     "plan": [[HERE / "plan.py"], [HERE / "onchange.py"]],

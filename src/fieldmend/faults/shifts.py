@@ -224,16 +224,39 @@ def height(*measures: Array) -> Array:
     return np.asarray(standing / (np.sqrt(2 * np.log(standing.size)) + 0.5))
 
 
+def highest(sizes: Array) -> float:
+    """A size that the highest of as many nodes might have, though all be well.
+
+    None is too high where fewer than three nodes have any.
+
+    Examples
+    --------
+    >>> round(highest(np.array([1.0, 1.1, 0.9, 1.0, 1.2, 30.0])), 1)
+    2.6
+    """
+    some = sizes[sizes > 0]
+    if some.size < FEWEST_NODES:
+        return np.inf
+    middle, spread = _usual(np.log(some))
+    return float(np.exp(middle + spread * (np.sqrt(2 * np.log(sizes.size)) + 0.5)))
+
+
 def _standing(sizes: Array) -> Array:
-    """How many standard deviations of the logarithm a size lies above the median node's.
+    """How many standard deviations of the logarithm a size lies above the median node's."""
+    logs = np.log(np.maximum(sizes, np.finfo(float).tiny))
+    middle, spread = _usual(logs[sizes > 0])
+    return np.asarray((logs - middle) / spread)
+
+
+def _usual(logs: Array) -> tuple[float, float]:
+    """The median node's logarithm, and by what nodes differ in theirs.
 
     By the lower half: faulty nodes are in the upper one.
     """
-    logs = np.log(np.maximum(sizes, np.finfo(float).tiny))
-    known = logs[sizes > 0]
-    below = np.median(known) - known[known <= np.median(known)]
+    middle = float(np.median(logs))
+    below = middle - logs[logs <= middle]
     variance = (np.sum(below**2) + WEIGHT * ASSUMED**2) / (below.size + WEIGHT)
-    return np.asarray((logs - np.median(known)) / max(np.sqrt(variance), LEAST))
+    return middle, max(float(np.sqrt(variance)), LEAST)
 
 
 def _is_alone(told: Array, shift: _Largest, i: int, distances: Array) -> bool:
