@@ -45,6 +45,9 @@ def stage(path: Path, name: str) -> Stage:
             hint="Fetch or write it again",
         )
     engine = "scipy" if classic else None
+    frame = None if classic else _frame(path, name)
+    if frame is not None:
+        return frame
     try:
         # What cannot be used is refused below, in our own words.
         with (
@@ -65,6 +68,19 @@ def stage(path: Path, name: str) -> Stage:
             file=name,
             hint="Stations × time, or ragged with a row size or index, are read",
         ) from error
+
+
+def _frame(path: Path, name: str) -> Stage | None:
+    """What pandas wrote: of netCDF it has the container alone."""
+    from fieldmend.records.sources import hdf5_frames
+
+    try:
+        return hdf5_frames.stage(path, name)
+    except InputError:
+        raise
+    except FAILURES as error:
+        said = str(error).splitlines() or [type(error).__name__]
+        raise InputError(f"the HDF5 file cannot be read ({shown(said[0])})", file=name) from error
 
 
 def _records(data: Any, name: str) -> Stage:
