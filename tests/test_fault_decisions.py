@@ -119,11 +119,11 @@ def test_what_is_relative_is_what_is_left_of_node_and_slot():
 @pytest.mark.parametrize("seed", range(2))
 def test_departures_reach_from_the_core_as_far_as_it_is_off(seed):
     rng = np.random.default_rng(seed)
-    z = rng.normal(0, 1.0, (80, 3))
-    z[20:45, 0] += 4.5
+    z = rng.normal(0, 2.0, (80, 3))
+    z[20:45, 0] += 9.0
     known = rng.random(z.shape) < 0.9
     mean, gone = 0.8 * z, rng.random(z.shape) < 0.02
-    low, high = 1.0, 3.0
+    low, high = 2.0, 6.0
     want = np.zeros(z.shape, dtype=bool)
     half = lasting.SMOOTH // 2
     for n in range(3):
@@ -136,7 +136,7 @@ def test_departures_reach_from_the_core_as_far_as_it_is_off(seed):
             if sum(runs) >= half:
                 peak = np.array([s > max(sizes) / 3 for s in sizes])
                 want[at[a:b], n] = naive.grown(runs & peak, runs)
-    got = lasting._departures(z, mean, known, gone, np.full(z.shape, high))
+    got = lasting._departures(z, mean, known, gone, (low, high))
     np.testing.assert_array_equal(got, want)
     assert want.any()
 

@@ -91,33 +91,6 @@ def test_what_wanders_does_not_jump():
     assert own_ways(X, late)[late].all()
 
 
-def test_a_buoy_in_the_tropics_is_not_excused_by_polar_weather():
-    """Who wanders itself is measured by its own ways, the others by theirs."""
-    rng = np.random.default_rng(4)
-    X = np.zeros((SLOTS, NODES))
-    for t in range(1, SLOTS):
-        X[t] = 0.95 * X[t - 1] + rng.normal(size=NODES)
-    X *= np.where(np.arange(NODES) < 3, 1.0, 3.0)
-    part, late = slice(600, 640), marks((slice(600, 640), 0))
-    assert left_over(X, 0) > 0.9
-    X[part, 0] += 15 * np.minimum(np.arange(40) / 20, 1)
-    assert not own_ways(X, late).any()
-    X[part, 0] -= 9 * np.minimum(np.arange(40) / 20, 1)
-    assert own_ways(X, late)[late].all()
-
-
-def test_queues_slow_a_road_down_and_nothing_speeds_it_up():
-    rng = np.random.default_rng(5)
-    X, part = 64 + 2 * rng.normal(size=(SLOTS, NODES)), slice(300, 340)
-    for n in range(1, NODES):
-        X[60 * n : 60 * n + 30, n] -= 30
-    late = marks((part, 0))
-    for side, excused in ((-1, True), (1, False)):
-        Y = X.copy()
-        Y[part, 0] += side * 14
-        assert own_ways(Y, late).any() == excused
-
-
 def test_too_few_readings_tell_nothing():
     X = pumps()
     X[30:, 0] = np.nan

@@ -135,7 +135,7 @@ def test_an_event_of_neighbours_is_mostly_spared():
         X = readings(nodes=40, seed=seed)
         X[300:420, near] += swell[:, None]
         spared += not faults.persistent(X, context(X, places=places))[:, near].any()
-    assert spared >= 7  # the others are flagged: four nodes can pass for four faults
+    assert spared >= 8  # the other two are flagged: four nodes can pass for four faults
     alone = readings(nodes=40)
     alone[300:420, 9] += 5.0
     assert faults.persistent(alone, context(alone, places=places))[:, 9].any()

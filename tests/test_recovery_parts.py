@@ -79,7 +79,9 @@ def test_the_field_is_led_through_readings_that_a_person_believes():
     solved = Solved(estimate, estimate - 1, estimate + 1)
     out = Told(np.zeros((6, 1), bool), rejected).followed(solved, readings, doubted)
     assert out.estimate[:, 0].tolist() == [0.0, 4.0, 8.0, 4.0, 0.0, 0.0]
-    assert out.upper[:, 0].tolist() == [1.0, 5.0, 9.0, 5.0, 1.0, 1.0]
+    # Between what is believed and its neighbours the interval holds both.
+    assert out.lower[:, 0].tolist() == [-1.0, -1.0, 7.0, -1.0, -1.0, -1.0]
+    assert out.upper[:, 0].tolist() == [1.0, 9.0, 9.0, 9.0, 1.0, 1.0]
     same = Told(rejected, ~rejected).followed(solved, readings, doubted)
     assert not same.estimate.any()
 

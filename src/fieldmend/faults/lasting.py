@@ -46,7 +46,7 @@ from fieldmend.faults.remembered import Expect, elsewhere
 from fieldmend.faults.runs import runs_of
 from fieldmend.faults.seen_too import by_conditions, seen_too
 from fieldmend.faults.settling import settled
-from fieldmend.faults.shifts import FEWEST_DAYS, highest
+from fieldmend.faults.shifts import FEWEST_DAYS
 from fieldmend.faults.stretches import (
     Array,
     Mask,
@@ -64,8 +64,6 @@ from fieldmend.quantities import Kind
 FEWEST_NODES = 3
 # Slots over which a departure from the others is averaged, and the least |mean z| that counts.
 SMOOTH, LOW, HIGH = 15, 2.0, 4.5
-# Part of a record that a departure lasts, at the most, if only what single nodes do makes it one.
-BRIEF = 0.15
 # Departures are looked for again with the last ones left out.
 PASSES = 2
 # One node that has moved far hides the next.
@@ -334,11 +332,9 @@ def departed(values: Array, left_out: Mask, gone: Mask, context: Context, field:
     """Stretches in which a node leaves what the others imply, further than the network's nodes do.
 
     z = residual/spread; |mean₁₅ z| has to exceed max(4.5, q95·(q95/q75)^2.5) of the network's own
-    |mean₁₅ z| to that side, or hold one of the readings that are `gone`; or be farther than hardly
-    a node of so many would go (`highest`): where some go far and others do not, the tail of them
-    all says little. The stretch reaches as far as |mean₁₅ z| > max(2, q90). Nothing is said where
-    neighbours depart with it (a local event), or where fewer than half of the nodes heard are
-    trusted.
+    |mean₁₅ z|, or hold one of the readings that are `gone`; the stretch reaches as far as
+    |mean₁₅ z| > max(2, q90). Nothing is said where neighbours depart with it (a local event), or
+    where fewer than half of the nodes heard are trusted.
     """
     trusted = ~np.isnan(values) & ~left_out
     # A departure smaller than what the sensor can tell apart is none.
@@ -347,37 +343,29 @@ def departed(values: Array, left_out: Mask, gone: Mask, context: Context, field:
     known = ~np.isnan(z) & (trusted.sum(axis=1) >= 0.5 * heard)[:, None]
     # What was found already must not make its neighbours look bad.
     mean = _rolling_mean(z, known & ~left_out)
-    usual = np.where(known & ~left_out, mean, np.nan)
-    sides = [np.where(sign * usual > 0, np.abs(usual), np.nan) for sign in (1, -1)]
-    # In units of the least that belongs to a departure to that side: queues slow a road down, and
-    # nothing speeds it up. Or to either: a long fault is much of what goes to its side.
-    (low, high), (below, far_below) = (
-        np.minimum(_limits(size), _limits(np.abs(usual))) for size in sides
-    )
-    makes = np.where(mean > 0, high / low, far_below / below)
-    fewer = [max(HIGH, highest(np.fmax.reduce(size, axis=0, initial=0.0))) for size in sides]
-    less = np.minimum(makes, np.where(mean > 0, fewer[0] / low, fewer[1] / below))
-    z, mean = np.where(z > 0, z / low, z / below), np.where(mean > 0, mean / low, mean / below)
-    out = _departures(z, mean, known, gone, makes)
-    out |= _brief(_departures(z, mean, known, gone, less) & ~out)
+    low, high = _limits(np.abs(mean[known & ~left_out]))
+    out = _departures(z, mean, known, gone, (low, high))
     fresh = out & ~gone
     readings = np.where(left_out, np.nan, values)
-    nearby = local(np.where(left_out, 0.0, mean), 1.0, context, readings)
+    nearby = local(np.where(left_out, 0.0, mean), low, context, readings)
     together = shared(fresh, mean, left_out) | mostly(nearby, fresh)
     together |= keeps_its_distance(fresh, values, left_out)
     together &= ~on_low_battery(fresh, context)
     return out & ~together & ~recurrent(fresh, mean, context)
 
 
-def _departures(z: Array, mean: Array, known: Mask, gone: Mask, makes: Array) -> Mask:
-    """Stretches with a mean beyond what makes one, or `gone`, as far as it is above 1."""
+def _departures(
+    z: Array, mean: Array, known: Mask, gone: Mask, limits: tuple[float, float]
+) -> Mask:
+    """Stretches with a mean beyond the upper limit, or `gone`, as far as the lower one."""
+    low, high = limits
     out = np.zeros(z.shape, dtype=np.bool_)
-    core = (np.abs(mean) > makes) | gone
+    core = (np.abs(mean) > high) | gone
     for n in np.flatnonzero((core & known).any(axis=0)):
         at = np.flatnonzero(known[:, n])
-        hull = joined((np.abs(mean[at, n]) > 1) | gone[at, n], SMOOTH // 2)
+        hull = joined((np.abs(mean[at, n]) > low) | gone[at, n], SMOOTH // 2)
         for a, b in zip(*stretches(grown(core[at, n], hull)), strict=True):
-            out[at[a:b], n] = _off(np.abs(z[at[a:b], n]), 1.0)
+            out[at[a:b], n] = _off(np.abs(z[at[a:b], n]), low)
     return out
 
 
@@ -399,18 +387,8 @@ def _rolling_mean(z: Array, known: Mask) -> Array:
     return np.where(known, total / np.maximum(share, 0.2), 0.0)
 
 
-def _brief(found: Mask) -> Mask:
-    """Stretches of which a record holds enough for others to be asked: a seventh at the most."""
-    out = np.zeros_like(found)
-    for n in np.flatnonzero(found.any(axis=0)):
-        for a, b in zip(*stretches(joined(found[:, n], SMOOTH)), strict=True):
-            out[a:b, n] = found[a:b, n] & (b - a <= BRIEF * len(found))
-    return out
-
-
 def _limits(sizes: Array) -> tuple[float, float]:
     """The least size that belongs to a departure, and the size that makes one."""
-    sizes = sizes[~np.isnan(sizes)]
     if sizes.size == 0:
         return np.inf, np.inf
     q75, q90, q95 = quantiles(sizes, 0.75, 0.9, 0.95)

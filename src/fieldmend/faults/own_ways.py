@@ -13,7 +13,6 @@ from typing import Any
 
 import numpy as np
 
-from fieldmend.core.ranks import quantiles
 from fieldmend.faults.stretches import (
     Array,
     Mask,
@@ -36,12 +35,6 @@ ASKED_OF = 12
 # Part of the way that a node went, and of the time that it took, and share of the others (two at
 # least) that go so far for so long.
 AS_FAR, AS_LONG, HABIT = 0.5, 0.25, 0.25
-# A node wanders if its usual distance from its level is so many of its usual steps, noise being one
-# of each, and this part of the median node's: then its own past tells how far it goes.
-WANDERS, PART = 2.0, 0.25
-# Share of its times that it is nearer to its level: the measure of its ways, and the part of a way
-# that is as far; of its own way at other times, too.
-SELDOM, MOST_OF = 0.95, 0.75
 # Times that a node goes there make it a way of its own.
 OCCASIONS = 3
 # Fewest readings of a node that tell anything.
@@ -211,25 +204,20 @@ class _Ways:
     """
 
     def __init__(self, values: Array, sound: Array) -> None:
-        self.values, self.sound = values, sound
+        self.values = values
         self.level = node_medians(sound)
         self.common = np.nan_to_num(slot_medians(sound - self.level))
         self.apart = sound - self.level - self.common[:, None]
         self.heard = ~np.isnan(self.apart)
-        self.scale = _scale(self.apart)
-        steps = [np.abs(np.diff(x[~np.isnan(x)])) for x in self.apart.T]
-        self.step = np.array([_often(size) for size in steps])
-        self._farthest: dict[int, tuple[Array, Array]] = {}
+        self.step = np.array([_often(np.abs(np.diff(x[~np.isnan(x)]))) for x in self.apart.T])
+        self._farthest: dict[int, Array] = {}
         self._own: _Own | None = None  # of the node that was asked last: nodes come one by one
 
     def usual(self, node: int, own: Array, *, own_past: bool = False) -> bool:
         """Whether others go half as far as a node goes in some slots, for a quarter as long.
 
-        To the same side, or where they are: queues slow a road down, nothing speeds it up. Of a
-        node that wanders itself, nearly as far, each in its own measure: a buoy in the tropics is
-        not excused by polar weather. Not if it jumps there or back as they do not: levels that
-        wander do not jump. With `own_past`, also whether the node itself goes nearly as far at
-        three other times.
+        Not if it jumps there or back as they do not: levels that wander do not jump. With
+        `own_past`, also whether the node itself goes so far at three other times.
         """
         if np.isnan(self.level[node]):
             return False
@@ -239,42 +227,17 @@ class _Ways:
         past = self._of(node)
         apart = np.full(stop - first, np.nan)
         apart[own - first] = past.beside[own] - self.level[node]
-        ways = _levels(apart, length)
-        place = int(np.argmax(np.abs(ways))) if ways.size else 0
-        way, side = (abs(float(ways[place])), float(ways[place])) if ways.size else (0.0, 0.0)
-        if own_past and past.again((first, stop), length, MOST_OF * way):
+        way = float(_means(apart, length).max(initial=0.0))
+        if own_past and past.again((first, stop), length, AS_FAR * way):
             return True
         jump = past.jump(own)
         if jump >= AS_FAR * way and not self.stepped(node, jump):
             return False
-        up, down = self._ways(length)
-        if self._habit(up if side > 0 else down, node, way):
-            return True
-        # Or to where it is by the other side: a pump that is off when the others are on.
-        if self.scale[node] > 0 or not self._habit(np.fmax(up, down), node, way):
-            return False
-        high, low = self._reached(length)
-        there = self.level[node] + MOST_OF * np.copysign(way, side)
-        return self._many(high >= there if side > 0 else low <= there, node)
+        return _habit(self._ways(length), node, way)
 
     def stepped(self, node: int, jump: float) -> bool:
-        """Whether others make steps half as large, twice at least; or as large, as `usual`."""
-        return jump > 0 and self._habit(self.step, node, jump)
-
-    def _habit(self, sizes: Array, node: int, size: float) -> bool:
-        """Whether a quarter of the others, two at least, are as large as it takes."""
-        own = self.scale[node]
-        if own <= 0:
-            return self._many(sizes >= AS_FAR * size, node)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            theirs = np.where(self.scale > 0, sizes / self.scale, np.inf * (sizes > 0))
-        return self._many(theirs >= MOST_OF * size / own, node)
-
-    @staticmethod
-    def _many(marks: Mask, node: int) -> bool:
-        """Whether a quarter of the others are marked, two at least."""
-        others = np.delete(marks, node)
-        return bool(np.count_nonzero(others) >= max(HABIT * others.size, 2))
+        """Whether others make steps half as large, twice at least."""
+        return jump > 0 and _habit(self.step, node, jump)
 
     def jump(self, node: int, own: Array) -> float:
         """The larger of the steps by which a node comes to some slots and goes from there."""
@@ -291,24 +254,15 @@ class _Ways:
         """How many of each node were heard before each slot, and their sum."""
         return _so_far(self.heard), _so_far(self.apart)
 
-    def _reached(self, length: int) -> tuple[Array, Array]:
-        """The highest and the lowest mean of so many readings in a row of each node."""
-        known = ~np.isnan(self.sound)
-        count, total = (_sums(part, length) for part in (known.astype(float), self.sound))
-        mean = total / np.maximum(count, 1)
-        heard = count >= max(length / 4, 1)
-        high = np.where(heard, mean, -np.inf).max(axis=0)
-        return high, np.where(heard, mean, np.inf).min(axis=0)
-
-    def _ways(self, length: int) -> tuple[Array, Array]:
-        """How far the mean of so many slots of each node is above that of its others, and below."""
+    def _ways(self, length: int) -> Array:
+        """How far the mean of so many slots of each node is from that of its others."""
         if length not in self._farthest:
             (count, rest), (total, others) = (
                 (inside := _between(so_far, length), so_far[-1] - inside) for so_far in self._totals
             )
-            away = total / np.maximum(count, 1) - others / np.maximum(rest, 1)
+            away = np.abs(total / np.maximum(count, 1) - others / np.maximum(rest, 1))
             away[(count < length / 4) | (rest < count)] = 0.0
-            self._farthest[length] = away.max(axis=0), -away.min(axis=0)
+            self._farthest[length] = away.max(axis=0)
         return self._farthest[length]
 
 
@@ -358,17 +312,10 @@ class _Own:
         return bool(at.size)
 
 
-def _scale(apart: Array) -> Array:
-    """How far each node seldom is from its level, if it wanders; 0 of the others."""
-    size = np.zeros(apart.shape[1])
-    for n, column in enumerate(apart.T):
-        heard = column[~np.isnan(column)]
-        if heard.size < 2:
-            continue
-        usual, size[n] = quantiles(np.abs(heard), 0.5, SELDOM)
-        if usual <= WANDERS * middle(np.abs(np.diff(heard))):
-            size[n] = 0.0
-    return np.where(size > PART * middle(size[size > 0]), size, 0.0) if size.any() else size
+def _habit(sizes: Array, node: int, size: float) -> bool:
+    """Whether a quarter of the others, two at least, are half as large."""
+    others = np.delete(sizes, node) >= AS_FAR * size
+    return bool(np.count_nonzero(others) >= max(HABIT * others.size, 2))
 
 
 def _often(steps: Array) -> float:
@@ -378,13 +325,8 @@ def _often(steps: Array) -> float:
 
 def _means(apart: Array, length: int) -> Array:
     """Sizes of the means of so many slots from each on; 0 where hardly any is heard."""
-    return np.abs(_levels(apart, length))
-
-
-def _levels(apart: Array, length: int) -> Array:
-    """Means of so many slots from each on; 0 where hardly any is heard."""
     count, total = (_sums(part[:, None], length)[:, 0] for part in (~np.isnan(apart), apart))
-    return np.where(count >= length / 4, total / np.maximum(count, 1), 0.0)
+    return np.where(count >= length / 4, np.abs(total / np.maximum(count, 1)), 0.0)
 
 
 def _sums(values: Array, length: int) -> Array:
