@@ -78,9 +78,11 @@ def _frame(path: Path, name: str) -> Stage | None:
         return hdf5_frames.stage(path, name)
     except InputError:
         raise
+    except OSError:
+        return None  # no HDF5 at all: the reader of netCDF says why
     except FAILURES as error:
         said = str(error).splitlines() or [type(error).__name__]
-        raise InputError(f"the HDF5 file cannot be read ({shown(said[0])})", file=name) from error
+        raise InputError(f"pandas' frame cannot be read ({shown(said[0])})", file=name) from error
 
 
 def _records(data: Any, name: str) -> Stage:
