@@ -7,7 +7,7 @@ import re
 LONGEST = 80  # characters of a name that come from the input
 RESERVED = re.compile(r"(?i)(con|prn|aux|nul|com\d|lpt\d)(\..*)?")  # devices on Windows
 SUFFIXES = re.compile(
-    r"(?i)(\.(gz|zst|csv|tsv|txt|dat|json|ndjson|jsonl|parquet|pq|nc|nc4|sqlite3?|db))+$"
+    r"(?i)(\.(gz|zst|csv|tsv|txt|dat|json|ndjson|jsonl|parquet|pq|nc|nc4|h5|hdf5|sqlite3?|db))+$"
 )
 
 
@@ -18,6 +18,8 @@ def safe_name(source: str) -> str:
     --------
     >>> safe_name("../../etc/passwd"), safe_name("CON.csv"), safe_name("-"), safe_name("$(id).csv")
     ('passwd', '_CON', 'stdin', 'id')
+    >>> safe_name("speeds.h5")
+    'speeds'
     """
     if source == "-":
         return "stdin"

@@ -58,7 +58,7 @@ def _netcdf(file: File) -> Stage:
 FORMATS = (
     Format("Parquet", (b"PAR1",), (".parquet", ".pq"), _parquet),
     Format("SQLite", (b"SQLite format 3\x00",), (".sqlite", ".db"), _sqlite),
-    Format("netCDF", (b"\x89HDF", b"CDF"), (".nc",), _netcdf),
+    Format("netCDF or HDF5", (b"\x89HDF", b"CDF"), (".nc", ".h5", ".hdf5"), _netcdf),
 )
 OTHERS = {
     b"%PDF": "PDF", b"\x93NUMPY": "a NumPy array", b"ARROW1": "Arrow (Feather)",
