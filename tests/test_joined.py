@@ -14,6 +14,23 @@ TOGETHER = [(n, slot) for slot in (100, 300, 500, 700) for n in range(3)]
 APART = [(n, 100 + 300 * (n % 3) + 25 * n) for n in range(NODES)]
 
 
+class Learnt(Rule):
+    """A rule that holds the departures for false."""
+
+    def segments(self, channels, used, slots):
+        return Found(channels[0].values != 0)
+
+
+class Found:
+    """Segments, as a mask."""
+
+    def __init__(self, false):
+        self.false = false
+
+    def mask(self, used):
+        return self.false.copy()
+
+
 def looked_at(places, size=5.0, law=1.0, still=False):
     """Doubted at these nodes and slots: departures of such a size (of each, or of all)."""
     departure = np.zeros((NODES, SLOTS))
@@ -23,7 +40,7 @@ def looked_at(places, size=5.0, law=1.0, still=False):
     readings = departure + (0.0 if still else 0.1 * np.arange(SLOTS) % 1)
     which, events = joined(doubted, departure, np.ones_like(doubted), readings)
     assert not (which & ~doubted).any()
-    return which, events
+    return which & events, events
 
 
 def test_what_some_go_through_at_several_times_is_an_event():
@@ -39,11 +56,13 @@ def test_a_rule_that_was_learnt_is_applied_where_there_is_less_to_learn_from():
     departure = np.zeros((NODES, 60))
     departure[:2, 20:30] = 4.0
     doubted, readings = departure != 0, departure + np.arange(60)
-    for known, wanted in ((None, 0), (False, 0), (True, 20)):
-        assert (
-            joined(doubted, departure, np.ones_like(doubted), readings, events=known)[0].sum()
-            == wanted
-        )
+    which, events = joined(doubted, departure, np.ones_like(doubted), readings)
+    assert which.sum() == 20  # they have company, and once tells nothing
+    assert not events
+    channels = (Channel(departure), Channel(readings))
+    for known, wanted in ((False, 20), (True, 0)):
+        rule = Learnt((), (0.01, 0.001), events=known)
+        assert rule.apply(channels, np.ones_like(doubted), np.arange(60)).sum() == wanted
 
 
 @pytest.mark.parametrize(

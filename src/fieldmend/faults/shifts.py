@@ -221,7 +221,7 @@ def height(*measures: Array) -> Array:
     if any((sizes > 0).sum() < FEWEST_NODES for sizes in measures):
         return np.zeros(measures[0].shape)
     standing = np.mean([_standing(sizes) for sizes in measures], axis=0)
-    return np.asarray(standing / (np.sqrt(2 * np.log(standing.size)) + 0.5))
+    return np.asarray(standing / _of_so_many(standing.size))
 
 
 def highest(sizes: Array) -> float:
@@ -238,7 +238,12 @@ def highest(sizes: Array) -> float:
     if some.size < FEWEST_NODES:
         return np.inf
     middle, spread = _usual(np.log(some))
-    return float(np.exp(middle + spread * (np.sqrt(2 * np.log(sizes.size)) + 0.5)))
+    return float(np.exp(middle + spread * _of_so_many(sizes.size)))
+
+
+def _of_so_many(nodes: int) -> float:
+    """Standard deviations by which the highest of so many nodes might stand above the middle."""
+    return float(np.sqrt(2 * np.log(nodes)) + 0.5)
 
 
 def _standing(sizes: Array) -> Array:

@@ -57,10 +57,9 @@ class Rule:
     def apply(self, channels: tuple[Channel, ...], used: Mask, slots: Index) -> Mask:
         """Readings (among the used) that every channel calls false."""
         false = self.segments(channels, used, slots).mask(used)
-        return (
-            false
-            & ~joined(false, channels[0].values, used, channels[-1].values, events=self.events)[0]
-        )
+        if self.events:
+            false &= ~joined(false, channels[0].values, used, channels[-1].values)[0]
+        return false
 
     def segments(self, channels: tuple[Channel, ...], used: Mask, slots: Index) -> Segments:
         """The false segments."""

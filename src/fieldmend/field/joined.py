@@ -22,18 +22,11 @@ _STILL = 1e-9  # of a node's spread: rounding
 _STEADY = 0.5  # of a departure, from one reading to the next
 
 
-def joined(
-    doubted: Mask,
-    departure: Array,
-    used: Mask,
-    readings: Array,
-    *,
-    events: bool | None = None,
-) -> tuple[Mask, bool]:
-    """Doubted readings in segments that some others join, to the same side; if it is no chance.
+def joined(doubted: Mask, departure: Array, used: Mask, readings: Array) -> tuple[Mask, bool]:
+    """Doubted readings in segments that some others join, to one side; and whether by no chance.
 
     Nodes × slots: `doubted` of the `used` readings, and their departure from what the nodes have in
-    common. `events`: whether it is no chance, where that is known already; else nothing is joined.
+    common.
     """
     node, column = np.nonzero(used)
     off = departure[used]
@@ -45,9 +38,8 @@ def joined(
         return out, False
     spans = column[start], column[start + length - 1]
     most = _MOST * np.count_nonzero(used.any(axis=1))
-    with_others, told = _company(*spans, _sides(off, start, length), used.shape[1], most)
-    events = told if events is None else events
-    for k in np.flatnonzero(with_others & events).tolist():
+    with_others, events = _company(*spans, _sides(off, start, length), used.shape[1], most)
+    for k in np.flatnonzero(with_others).tolist():
         mine = slice(int(start[k]), int(start[k] + length[k]))
         out[node[mine], column[mine]] = True
     return out, events

@@ -47,8 +47,10 @@ class DistanceScreen:
         for slack in (4.0, 2.0, 1.0):
             field = follow(field, data.using(data.used & ~false), tol=3e-2, most=6)
             false = self._far(data, field, slack)
-        off = data.readings - field.common()
-        return false & ~joined(false, off, data.used, data.readings, events=self.events)[0], field
+        if self.events:
+            off = data.readings - field.common()
+            false &= ~joined(false, off, data.used, data.readings)[0]
+        return false, field
 
     def _started(self, data: Data, field: Field) -> Field:
         """Factors of new slots, each alone; readings far off pull less, in the end hardly at all.

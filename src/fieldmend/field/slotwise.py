@@ -53,7 +53,8 @@ def slotwise(
         return Start(false, field, screen, judged(field, rest, data, hidden))
 
     spared, events = joined(false, data.readings - first.common(), data.used, data.readings)
-    false &= ~spared
+    if events:
+        false &= ~spared
     flagged = tried(false, 1.0)
     if not _better(flagged.trial, known):
         return None

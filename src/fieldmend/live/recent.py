@@ -145,7 +145,7 @@ class Recent:
     def reread(self, connection: sqlite3.Connection, slots: Iterable[int]) -> None:
         """Slots (their left edges) that got readings after they were read."""
         self._learn(connection)
-        self._reach({})
+        self._reach(())
         for start in slots:
             row = (start - self.first) // self.slot
             if not 0 <= row < self.rows:

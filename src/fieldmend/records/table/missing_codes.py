@@ -96,10 +96,10 @@ def _of_others(
     out, read_by = [], set()
     for column in columns:
         out += [code for code in codes if code.name == column.name]
-        for value, count, owners in _counts(con, column, listed):
-            if (column.name, value) in own:
-                continue
-            if count >= LEAST and off_scale(column.name, value, _rest(con, column, listed)):
+        there = [one for one in _counts(con, column, listed) if (column.name, one[0]) not in own]
+        rest = _rest(con, column, listed) if there else None
+        for value, count, owners in there:
+            if rest is not None and count >= LEAST and off_scale(column.name, value, rest):
                 out.append(Code(column.name, value, count, owners))
             else:
                 read_by.add(value)
