@@ -93,3 +93,17 @@ def test_the_highest_of_so_many_is_told_by_most():
 def test_nothing_heard_nothing_said():
     X = np.full((50, 4), np.nan)
     assert not trembling(X, none_of(X), CONTEXT).any()
+
+
+def test_where_nodes_are_restless_now_and_then_the_roughest_of_so_many_is_told_from_them():
+    """The tail of all readings is long there; what single nodes reach is much the same."""
+    rng = np.random.default_rng(5)
+    size = np.ones((800, 20))
+    for n in range(20):
+        size[40 * n % 720 : 40 * n % 720 + 80, n] = 4.0
+    X = np.cumsum(rng.normal(0, 0.2, (800, 1)), axis=0) + 0.3 * size * rng.normal(size=(800, 20))
+    X[300:330, 3] += rng.normal(0, 9.0, 30)
+    found = trembling(X, none_of(X), CONTEXT)
+    assert found[306:324, 3].mean() > 0.9
+    found[290:340, 3] = False
+    assert found.mean() < 0.001
