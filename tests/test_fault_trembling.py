@@ -102,7 +102,7 @@ def test_where_nodes_are_restless_now_and_then_the_roughest_of_so_many_is_told_f
     for n in range(20):
         size[40 * n % 720 : 40 * n % 720 + 80, n] = 4.0
     X = np.cumsum(rng.normal(0, 0.2, (800, 1)), axis=0) + 0.3 * size * rng.normal(size=(800, 20))
-    X[300:330, 3] += rng.normal(0, 9.0, 30)
+    X[300:330, 3] += rng.normal(0, 6.0, 30)
     found = trembling(X, none_of(X), CONTEXT)
     assert found[306:324, 3].mean() > 0.9
     found[290:340, 3] = False
