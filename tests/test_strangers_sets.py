@@ -41,6 +41,18 @@ def test_a_matrix_of_whole_numbers_has_no_node_among_its_columns(tmp_path):
     np.testing.assert_array_equal(grid.values["value"], values)
 
 
+def test_a_small_matrix_of_whole_numbers_has_no_node_though_they_end_in_0(tmp_path):
+    """CO2 with gaps, as a frame writes it: the first column was held against itself for levels."""
+    rng = np.random.default_rng(0)
+    hours = np.arange(600)[:, None]
+    values = np.round(450 + 25 * np.sin(hours / 40 + np.arange(4)) + rng.normal(0, 1.5, (600, 4)))
+    path = written(tmp_path / "co2.csv", "time,north,south,mill,dam",
+                   lambda _, t, k: f"{t}," + ",".join(f"{v:.1f}" for v in values[k]), slots=600)  # fmt: skip
+    grid = fm.read(path).grid()
+    assert grid.nodes == ("north", "south", "mill", "dam")
+    np.testing.assert_array_equal(grid.values["value"], values)
+
+
 @pytest.mark.parametrize("name", ["WD", "RADON Bq/m3", "ws", "ppfd"])
 def test_a_quantity_is_no_node_though_its_values_take_turns(name, tmp_path):
     path = written(tmp_path / "tower.csv", f"time,TA,{name},RH",

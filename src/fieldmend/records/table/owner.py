@@ -326,10 +326,12 @@ class _Seen:
 
 
 def _reading(stage: Stage, names: Sequence[str], time: Sequence[int]) -> int | None:
-    """The first column whose numbers have fractions."""
+    """The first column whose numbers have fractions; 412.0 has none, and may be an id."""
     for i, name in enumerate(names):
         cells = [(row[i] or "").strip() for row in stage.sample if i < len(row)]
-        parts = [cell for cell in cells if re.fullmatch(rf"[+-]?\d*[{stage.decimal}]\d+", cell)]
+        parts = [
+            cell for cell in cells if re.fullmatch(rf"[+-]?\d*[{stage.decimal}]\d*[1-9]\d*", cell)
+        ]
         if i not in time and name.casefold() not in KNOWN and len(parts) * 2 > len(cells):
             return i
     return None
