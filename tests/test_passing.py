@@ -7,7 +7,13 @@ from dataclasses import replace
 import numpy as np
 
 from fieldmend.recovery.honest import everywhere
-from fieldmend.recovery.passing import led_through, steady, usual_again, where_lost
+from fieldmend.recovery.passing import (
+    led_through,
+    steady,
+    usual_again,
+    where_lost,
+    within_reach,
+)
 from fieldmend.recovery.solving import Solved
 from fieldmend.recovery.window import Piece, Setting, recover_window
 from fieldmend.recovery.windows import Window
@@ -204,3 +210,25 @@ def test_what_jumps_about_is_not_steady():
     one = np.zeros_like(doubted)
     one[0, 0] = True
     assert not steady(off, one).any()  # of one reading nobody can tell
+
+
+def reach(readings, doubted, half=1.0):
+    Y = np.asarray(readings, float)[:, None]
+    zero = np.zeros_like(Y)
+    solved = Solved(zero, zero - half, zero + half)
+    return within_reach(solved, Y, np.asarray(doubted, bool)[:, None])[:, 0]
+
+
+def test_doubted_readings_lead_as_far_as_the_field_may_be_off():
+    """A river's own flood, masked as a fault, ran on through kept readings 40 % above the gaps."""
+    Y = [0.1, 0.7, NAN, 0.8, 0.9, 1.2, 1.5, 0.2]
+    doubted = [0, 1, 0, 1, 1, 1, 0, 0]
+    np.testing.assert_allclose(reach(Y, doubted), [NAN, 0.7, NAN, 0.8, 0.9, 1.2 * 0.8, NAN, NAN])
+    # Nothing leads of a stretch most of which is outside, of what jumps about, and of one value.
+    assert np.isnan(reach([0.1, 0.9, 1.5, 1.6, 1.7, 0.1], [0, 1, 1, 1, 1, 0])).all()
+    assert np.isnan(reach([0.1, 0.9, -0.8, 0.7, -0.9, 0.1], [0, 1, 1, 1, 1, 0])).all()
+    assert np.isnan(reach([0.1, 0.9, 0.9, 0.9, 0.9, 0.1], [0, 1, 1, 1, 1, 0])).all()
+    # Beyond twice the way to the interval's end a reading is nobody's.
+    assert np.isnan(reach([0.8, 0.9, 2.5], [1, 1, 1])[2])
+    no_bounds = within_reach(Solved(np.zeros((3, 1))), np.ones((3, 1)), np.ones((3, 1), bool))
+    assert np.isnan(no_bounds).all()

@@ -394,6 +394,16 @@ def test_a_quantity_that_is_numbered_is_of_as_many_nodes(tmp_path, columns, node
     assert (records.nodes, records.conditions) == (nodes, conditions)
 
 
+def test_names_that_end_in_units_are_those_of_one_station(tmp_path):
+    """Four such files, one per grid point, were four matrices that contradict each other."""
+    text = "DateTime,WS50m_m/s,WD50m_deg,T2M_degC,PS_hPa\n" + rows(
+        lambda i, t: f"{t:%Y-%m-%d %H:%M},{i}.5,{100 + i},4.{i},997.{i}"
+    )
+    records = fm.read([written(tmp_path, text, name) for name in ("NE.csv", "NW.csv")])
+    assert records.nodes == ("NE", "NW")
+    assert records.conditions == ("WS50m_m/s", "WD50m_deg", "T2M_degC", "PS_hPa")
+
+
 def test_of_several_files_each_is_a_station_with_numbered_sensors(tmp_path):
     text = "time,temp_1,temp_2,temp_3\n" + rows(lambda i, t: f"{t:%Y-%m-%d %H:%M},{i}.5,7.1,8.2")
     files = [written(tmp_path, text, name) for name in ("north.csv", "south.csv")]

@@ -47,6 +47,39 @@ def led_through(
     return replace(solved, estimate=estimate, lower=lower, upper=upper)
 
 
+def within_reach(solved: Solved, readings: Array, doubted: Array) -> Array:
+    """Doubted readings as far as the field, which did not see them, may be as far off itself.
+
+    NaN elsewhere. Of a stretch half of which is inside the interval, each reading: as it is there,
+    not at all from twice the way to the interval's end on. What jumps about tells nothing, and what
+    repeats a value.
+    """
+    out = np.full(readings.shape, np.nan)
+    if solved.lower is None or solved.upper is None:
+        return out
+    told = doubted & ~_repeated(readings)
+    with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
+        off = readings - solved.estimate
+        told &= steady(off, doubted)
+        room = np.where(off > 0, solved.upper - solved.estimate, solved.estimate - solved.lower)
+        part = np.abs(off) / room
+        share = np.clip(2.0 - part, 0.0, 1.0)
+        heard = ~np.isnan(readings)
+        told &= _mostly(part <= 1.0, doubted, heard)
+        return np.where(told & (share > 0), solved.estimate + share * off, out)
+
+
+def _repeated(readings: Array) -> Array:
+    """Readings that equal the one before or behind."""
+    out = np.zeros(readings.shape, dtype=np.bool_)
+    for node, column in enumerate(readings.T):
+        at = np.flatnonzero(~np.isnan(column))
+        same = np.diff(column[at]) == 0
+        out[at[1:], node] |= same
+        out[at[:-1], node] |= same
+    return out
+
+
 def where_lost(solved: Solved, led: Solved, heard: Array) -> Solved:
     """One field where something was heard, the other where nothing was."""
     if led is solved:

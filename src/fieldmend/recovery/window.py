@@ -13,7 +13,7 @@ from fieldmend.grid import Array
 from fieldmend.quantities import Kind, Quantity, circle
 from fieldmend.recovery.decisions import Told, told
 from fieldmend.recovery.judging import flags, judgeable, outside, usual_distance
-from fieldmend.recovery.passing import led_through, steady, usual_again, where_lost
+from fieldmend.recovery.passing import led_through, steady, usual_again, where_lost, within_reach
 from fieldmend.recovery.quantity import on_its_scale, resting
 from fieldmend.recovery.remembered import expectation
 from fieldmend.recovery.solving import Around, Solved, Solver, suspicious, typical_error
@@ -225,8 +225,9 @@ def _led(
     led = _with_most(solved, given.readings, unseen, passed, around)
     led = led_through(led, near, passed, bounds=bounds)
     kept = faults.as_others_do(given.readings, doubted, false)
+    towards = np.where(kept, near, within_reach(led, near, doubted))
     heard = ~np.isnan(given.readings)
-    return where_lost(led, led_through(led, near, kept, bounds=bounds), heard)
+    return where_lost(led, led_through(led, towards, ~np.isnan(towards), bounds=bounds), heard)
 
 
 def _with_most(
