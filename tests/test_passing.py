@@ -5,9 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
+import pytest
 
+import fieldmend as fm
+from fieldmend import automatic
+from fieldmend.leading import steady, within_reach
 from fieldmend.recovery.honest import everywhere
-from fieldmend.recovery.passing import led_through, steady, usual_again, where_lost
+from fieldmend.recovery.passing import led_through, usual_again, where_lost
 from fieldmend.recovery.solving import Solved
 from fieldmend.recovery.window import Piece, Setting, recover_window
 from fieldmend.recovery.windows import Window
@@ -204,3 +208,43 @@ def test_what_jumps_about_is_not_steady():
     one = np.zeros_like(doubted)
     one[0, 0] = True
     assert not steady(off, one).any()  # of one reading nobody can tell
+
+
+def reach(readings, doubted, half=1.0):
+    Y = np.asarray(readings, float)[:, None]
+    zero = np.zeros_like(Y)
+    bounds = zero - half, zero + half
+    return within_reach(zero, bounds, Y, np.asarray(doubted, bool)[:, None])[:, 0]
+
+
+def test_doubted_readings_lead_as_far_as_the_field_may_be_off():
+    """A river's own flood, masked as a fault, ran on through kept readings 40 % above the gaps."""
+    Y = [0.1, 0.7, NAN, 0.8, 0.9, 1.2, 1.5, 0.2]
+    doubted = [0, 1, 0, 1, 1, 1, 0, 0]
+    np.testing.assert_allclose(reach(Y, doubted), [NAN, 0.7, NAN, 0.8, 0.9, 1.2 * 0.8, NAN, NAN])
+    # Nothing leads of a stretch most of which is outside, of what jumps about, and of one value.
+    assert np.isnan(reach([0.1, 0.9, 1.5, 1.6, 1.7, 0.1], [0, 1, 1, 1, 1, 0])).all()
+    assert np.isnan(reach([0.1, 0.9, -0.8, 0.7, -0.9, 0.1], [0, 1, 1, 1, 1, 0])).all()
+    assert np.isnan(reach([0.1, 0.9, 0.9, 0.9, 0.9, 0.1], [0, 1, 1, 1, 1, 0])).all()
+    # Beyond twice the way to the interval's end a reading is nobody's.
+    assert np.isnan(reach([0.8, 0.9, 2.5], [1, 1, 1])[2])
+
+
+@pytest.mark.parametrize(("off", "goes_with"), [(0.0, 1.0), (0.9, 1.0), (1.5, 0.0), (9.0, 0.0)])
+def test_decompose_leads_what_was_lost_through_masks_that_may_be_wrong(monkeypatch, off, goes_with):
+    """A node set aside for long: what is expected of it, what may be, and what cannot."""
+    net = fm.simulate.network(slots=300, nodes=12, field="temperature", seed=3, sampling=1.0)
+    masked, lost = np.zeros((2, 300, 12), dtype=bool)
+    masked[150:210, 4] = True
+    lost[:] = np.random.default_rng(0).random(lost.shape) < 0.3
+    monkeypatch.setattr(automatic, "persistent", lambda *_: masked & ~lost)
+    Y = np.where(lost, np.nan, net.truth)
+    field = fm.decompose(np.where(masked, np.nan, Y), method="auto")
+    half = np.median((field.upper - field.lower)[masked]) / 2
+    read = field.estimate + off * half + 1e-6 * np.arange(300)[:, None]
+    Y = np.where(masked & ~lost, read, Y)
+    out = fm.decompose(Y, method="auto")
+    moved = (out.estimate - field.estimate)[masked & lost]
+    # Towards an end of the stretch it fades to the next reading.
+    assert np.median(moved) == pytest.approx(goes_with * off * half, abs=0.05 * half)
+    assert (np.count_nonzero(out.sparse[masked & ~lost]) == 0) == (off == 0)

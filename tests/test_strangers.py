@@ -372,6 +372,48 @@ def test_nodes_of_one_quantity_are_a_matrix_as_before(tmp_path):
     assert records.units == {"value": "°C"}
 
 
+@pytest.mark.parametrize(
+    ("columns", "nodes", "conditions"),
+    [
+        ("power_01 power_02 power_03", ("01", "02", "03"), ("power",)),
+        ("temp1 temp2 temp5 hum1 hum2 hum5", ("1", "2", "5"), ("temp", "hum")),
+        ("voltage_a voltage_b voltage_c battv", ("a", "b", "c", "rec"), ("voltage", "battv")),
+        # sizes and depths; not every node has each; other quantities beside them
+        ("temp_5 temp_10 temp_50", ("rec",), ("temp_5", "temp_10", "temp_50")),
+        ("temp1 temp2 temp3 hum1", ("rec",), ("temp1", "temp2", "temp3", "hum1")),
+        ("temp_1 temp_2 temp_3 wind pressure", ("rec",), ("temp_1", "temp_2", "temp_3", "wind", "pressure")),
+    ],
+)  # fmt: skip
+def test_a_quantity_that_is_numbered_is_of_as_many_nodes(tmp_path, columns, nodes, conditions):
+    """Twenty meters in columns called power_01 … were twenty networks of one node: lines only."""
+    names = columns.split()
+    text = f"time,{','.join(names)}\n" + rows(
+        lambda i, t: f"{t:%Y-%m-%d %H:%M}," + ",".join(f"{i + k}.5" for k in range(len(names)))
+    )
+    records = fm.read(written(tmp_path, text, "rec.csv"))
+    assert (records.nodes, records.conditions) == (nodes, conditions)
+
+
+def test_names_that_end_in_units_are_those_of_one_station(tmp_path):
+    """Four such files, one per grid point, were four matrices that contradict each other."""
+    text = "DateTime,WS50m_m/s,WD50m_deg,T2M_degC,PS_hPa\n" + rows(
+        lambda i, t: f"{t:%Y-%m-%d %H:%M},{i}.5,{100 + i},4.{i},997.{i}"
+    )
+    records = fm.read([written(tmp_path, text, name) for name in ("NE.csv", "NW.csv")])
+    assert records.nodes == ("NE", "NW")
+    assert records.conditions == ("WS50m_m/s", "WD50m_deg", "T2M_degC", "PS_hPa")
+
+
+def test_of_several_files_each_is_a_station_with_numbered_sensors(tmp_path):
+    text = "time,temp_1,temp_2,temp_3\n" + rows(lambda i, t: f"{t:%Y-%m-%d %H:%M},{i}.5,7.1,8.2")
+    files = [written(tmp_path, text, name) for name in ("north.csv", "south.csv")]
+    records = fm.read(files)
+    assert (records.nodes, records.conditions) == (
+        ("north", "south"),
+        ("temp_1", "temp_2", "temp_3"),
+    )
+
+
 # How numbers are written
 
 

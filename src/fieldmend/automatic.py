@@ -10,6 +10,7 @@ import numpy as np
 
 from fieldmend.core.problem import LowRank, Scaling
 from fieldmend.core.prox import Array, Mask
+from fieldmend.faults import agreed
 from fieldmend.faults.labels import Context
 from fieldmend.faults.lasting import persistent
 from fieldmend.field.auto import Learnt, recover_field
@@ -18,6 +19,7 @@ from fieldmend.field.fitted import NAMES, Applied, FittedField
 from fieldmend.field.holdout import Holdout
 from fieldmend.field.power import Power
 from fieldmend.field.regions import CORE, HALO, MANY, UNPLACED, Region, coordinates, cut, said
+from fieldmend.leading import correction, within_reach
 from fieldmend.quantities import choosing
 from fieldmend.quantities.power import POWERS, fitting
 
@@ -122,11 +124,34 @@ def _recovered(
         learnt = _saying(learnt, words)
     if not false.any():
         return out, learnt
+    out, false = _led(out, np.where(observed, X, np.nan), false)
     largest = np.finfo(X.dtype).max
     with np.errstate(over="ignore", invalid="ignore"):
         off = np.clip(X - out.estimate, -largest, largest)
     out = replace(out, sparse=np.where(false, off, out.sparse))
     return out, _saying(learnt, f"{false.sum():,} readings of lasting faults left out")
+
+
+def _led(out: Applied, readings: Array, false: Mask) -> tuple[Applied, Mask]:
+    """The field led through readings that it refutes to be false, and what was lost among others.
+
+    And those that stay false.
+    """
+    bounds = out.lower, out.upper
+    fine = agreed(readings, out.estimate, bounds, false)
+    towards = within_reach(out.estimate, bounds, readings, false & ~fine)
+    towards = np.where(fine, readings, towards)
+    told = ~np.isnan(towards)
+    if not told.any():
+        return out, false
+    least, shift, most = correction(out.estimate, np.where(told, towards, readings), told)
+    led = np.isnan(readings) | fine
+    with np.errstate(over="ignore"):
+        estimate, lower, upper = (
+            np.where(led & (by != 0), end + by, end).astype(end.dtype)
+            for end, by in ((out.estimate, shift), (out.lower, least), (out.upper, most))
+        )
+    return replace(out, estimate=estimate, lower=lower, upper=upper), false & ~fine
 
 
 def _scale(

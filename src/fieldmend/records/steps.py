@@ -1,7 +1,7 @@
 """The steps between what was found and `Records`, in their order."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -90,6 +90,7 @@ class Steps:
         """Sources of readings, and the positions that the others hold."""
         places: dict[str, dict[str, float]] = {}
         sources: list[tuple[Stage, Roles]] = []
+        wanted = replace(self.wanted, alone=len(found) == 1)
         for stage in found:
             only_places = read_places(stage, con)
             if only_places is not None:
@@ -102,7 +103,7 @@ class Steps:
                 _renamed(stage, self.columns)
             asking.ask(stage, self.query, self.where, con)
             stage.dates = self.dates
-            roles = roles_of(stage, self.wanted, con, self.count)
+            roles = roles_of(stage, wanted, con, self.count)
             sources.append((stage, roles))
         self.notes += _once((stage.name, stage.notes) for stage, _ in sources)
         self.warnings += _once((stage.name, stage.warnings) for stage, _ in sources)

@@ -10,10 +10,11 @@ import numpy as np
 from fieldmend import faults
 from fieldmend.faults import Episode
 from fieldmend.grid import Array
+from fieldmend.leading import steady, within_reach
 from fieldmend.quantities import Kind, Quantity, circle
 from fieldmend.recovery.decisions import Told, told
 from fieldmend.recovery.judging import flags, judgeable, outside, usual_distance
-from fieldmend.recovery.passing import led_through, steady, usual_again, where_lost
+from fieldmend.recovery.passing import led_through, usual_again, where_lost
 from fieldmend.recovery.quantity import on_its_scale, resting
 from fieldmend.recovery.remembered import expectation
 from fieldmend.recovery.solving import Around, Solved, Solver, suspicious, typical_error
@@ -226,7 +227,11 @@ def _led(
     led = led_through(led, near, passed, bounds=bounds)
     kept = faults.as_others_do(given.readings, doubted, false)
     heard = ~np.isnan(given.readings)
-    return where_lost(led, led_through(led, near, kept, bounds=bounds), heard)
+    towards = np.where(kept, near, np.nan)
+    if led.lower is not None and led.upper is not None:
+        reach = within_reach(led.estimate, (led.lower, led.upper), near, doubted)
+        towards = np.where(kept, near, reach)
+    return where_lost(led, led_through(led, towards, ~np.isnan(towards), bounds=bounds), heard)
 
 
 def _with_most(

@@ -2,7 +2,7 @@
 
 Such a file is neither a matrix of nodes, which would be of several quantities, nor one station. The
 names say so: all of them are one of some beginnings before one of some ends, and one side tells
-what is measured, by its unit or by its name.
+what is measured, by its unit or by its name. Or one quantity is numbered: temp1, temp2, temp3.
 """
 
 import re
@@ -12,7 +12,9 @@ from fieldmend.quantities import names as quantities
 
 MARKS = re.compile(r"[\s_\-:/.,|]+")
 BESIDE = 0.25  # share of the columns that may belong to no node, but to the logger
-FEWEST = 3  # nodes that are crossed where such columns stand beside them
+FEWEST = 3  # nodes that are crossed where such columns stand beside them, or that are numbered
+NUMBERED = re.compile(r"(.*[^\W\d_].*?)[\s_\-#]*(\d{1,4}|(?<=[\s_\-])[a-zA-Z])")
+SPARSE = 2  # numbers that a row of them has room for, of each that is there
 Cross = dict[str, tuple[str, str]]
 """Column → node and condition."""
 
@@ -34,6 +36,32 @@ def found(names: Sequence[str], units: Mapping[str, str]) -> Cross:
         return {}
     parted = {name: list(_parted(name)) for name in names}
     return _every(parted, units) or _most(parted, units)
+
+
+def numbered(names: Sequence[str]) -> Cross:
+    """Which node each column is where quantities are numbered; empty if the names do not say so.
+
+    Such are the sensors of one logger, not as many quantities. Numbers stand in a row: 1, 2, 3, 5,
+    and not 1, 10, 100, which are sizes or depths.
+
+    Examples
+    --------
+    >>> numbered(["temp_01", "temp_02", "temp_03"])["temp_02"]
+    ('02', 'temp')
+    >>> numbered(["temp", "hum", "pres"]), numbered(["temp_1", "temp_10", "temp_100"])
+    ({}, {})
+    """
+    cut = {name: found for name in names if (found := NUMBERED.fullmatch(name))}
+    cross = {name: (found[2], found[1]) for name, found in cut.items()}
+    nodes, conditions = ({pair[side] for pair in cross.values()} for side in (0, 1))
+    whole = len(nodes) >= FEWEST and len(cross) == len(nodes) * len(conditions)
+    if not whole or len(names) - len(cross) > BESIDE * len(names):
+        return {}
+    said = [quantities.words(condition) for condition in conditions]
+    known = all(quantities.measure(words) and not quantities.weak(words) for words in said)
+    places = [int(node) if node.isdigit() else ord(node.casefold()) for node in nodes]
+    in_a_row = max(places) - min(places) < SPARSE * len(nodes)
+    return cross if known and in_a_row else {}
 
 
 Parted = Mapping[str, Sequence[tuple[str, str]]]

@@ -145,11 +145,11 @@ def _number(cell: str | None) -> float | None:
 
 
 def _units(names: Sequence[str]) -> bool:
-    """Whether most names end with a unit, and not all with one of a kind: "Energy Wh", "Min V".
+    """Whether most names end with a unit, and not all with one of a kind: "Energy Wh", "T2M_degC".
 
     One of more than a letter is among them: rooms are called A and C too.
     """
-    last = [name.split()[-1] for name in names if len(name.split()) > 1]
+    last = [parts[-1] for name in names if len(parts := re.split(r"[\s_]+", name.strip())) > 1]
     known = {unit: spelt(unit)[0] for unit in last if spelt(unit)[0]}
     there = sum(unit in known for unit in last)
     return (

@@ -76,9 +76,12 @@ def _crossed(stage: Stage, bare: Sequence[str], wanted: Wanted) -> Roles:
     chosen = named and any(name.casefold() in named for name in bare)
     every = wanted if chosen else replace(wanted, conditions=None)
     roles = columns.assign(bare, stage.sample, every, stage.name)
-    cross = {} if chosen or roles.node is not None or roles.shape is LONG else crossing.found(
-        [bare[i] for i in roles.conditions], stage.units
-    )  # fmt: skip
+    cross: crossing.Cross = {}
+    if not (chosen or roles.node is not None or roles.shape is LONG):
+        readings = [bare[i] for i in roles.conditions]
+        cross = crossing.found(readings, stage.units)
+        if wanted.alone and not wanted.station:  # of several files each may be a station
+            cross = cross or crossing.numbered(readings)
     if roles.shape is MATRIX and not cross:
         said = {stage.units.get(bare[i], "") for i in roles.conditions}
         if len(said) == 1 and "" not in said:

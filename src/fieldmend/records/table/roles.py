@@ -21,6 +21,8 @@ class Wanted:
     """Words that stand for no reading."""
     station: bool = False
     """Without a node's column the file is one station's: its layout or its units say so."""
+    alone: bool = False
+    """No other file may be of another station."""
 
 
 @dataclass(frozen=True)
