@@ -10,7 +10,8 @@ from fieldmend.field.jumps import JumpLaw, Readings
 from fieldmend.metrics import interpolate
 
 NODES, SLOTS, LENGTH = 12, 1200, 10
-TOGETHER = [(n, slot) for slot in (100, 300, 500, 700) for n in range(3)]
+TOGETHER = [(n + k, slot) for k, slot in enumerate((100, 300, 500, 700)) for n in range(3)]
+CREW = [(n, slot) for slot in (100, 300, 500, 700) for n in range(3)]
 APART = [(n, 100 + 300 * (n % 3) + 25 * n) for n in range(NODES)]
 
 
@@ -31,13 +32,19 @@ class Found:
         return self.false.copy()
 
 
-def looked_at(places, size=5.0, law=1.0, still=False):
-    """Doubted at these nodes and slots: departures of such a size (of each, or of all)."""
+def looked_at(places, size=5.0, law=1.0, still=False, alike=0.0):
+    """Doubted at these nodes and slots: departures of such a size (of each, or of all).
+
+    Three nodes have a part of their noise in common.
+    """
     departure = np.zeros((NODES, SLOTS))
     for (n, slot), by in zip(places, np.broadcast_to(size, len(places)), strict=True):
         departure[n, slot : slot + LENGTH] = by * law
     doubted = departure != 0
-    readings = departure + (0.0 if still else 0.1 * np.arange(SLOTS) % 1)
+    rng = np.random.default_rng(5)
+    noise = rng.normal(0.0, 0.1, (NODES, SLOTS))
+    noise[:3] += alike * rng.normal(0.0, 0.1, SLOTS)
+    readings = departure + (0.0 if still else noise)
     which, events = joined(doubted, departure, np.ones_like(doubted), readings)
     assert not (which & ~doubted).any()
     return which & events, events
@@ -50,6 +57,16 @@ def test_what_some_go_through_at_several_times_is_an_event():
     which, events = looked_at([*TOGETHER, (9, 1000)])
     assert events
     assert not which[9].any()  # who is alone at another time is no company
+
+
+def test_who_fails_together_is_no_witness():
+    """The same three nodes each time: a gateway, unless they go together at other times too."""
+    assert not looked_at(CREW)[1]
+    which, events = looked_at(CREW, alike=2.0)
+    assert events
+    assert which.sum() == LENGTH * len(CREW)
+    roams = [(n + 2 * k, 200 + 200 * k) for k in range(5) for n in range(3)]
+    assert looked_at(CREW[:9] + roams)[1]  # some meet again by chance
 
 
 def test_a_rule_that_was_learnt_is_applied_where_there_is_less_to_learn_from():

@@ -3,8 +3,8 @@
 Out and back by jumps is what a fault does, and what a road does where traffic breaks down. Faults
 come one by one; of those that fall into one time, to one side, by chance, it is known how many
 there are. Where there are far more of them, and not at one time only, as when a gateway fails, what
-others join is real. But what happens goes on from one reading to the next: garbage jumps about, or
-is one value.
+others join is real, unless it is always the same nodes that nothing else joins. And what happens
+goes on from one reading to the next: garbage jumps about, or is one value.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from __future__ import annotations
 import numpy as np
 
 from fieldmend.core.prox import Array, Mask
+from fieldmend.field.crews import in_crews
 from fieldmend.field.jumps import Index
 
 _MOMENTS = 3  # times at which several depart: a gateway may fail once, or twice
@@ -33,6 +34,9 @@ def joined(doubted: Mask, departure: Array, used: Mask, readings: Array) -> tupl
     start, length = _segments(doubted[used], node)
     kept = _steady(off, start, length) & _moving(readings[used], start, length)
     start, length = start[kept], length[kept]
+    last, sound = column[start + length - 1], used & ~doubted
+    crew = in_crews(node[start], column[start], last, readings, sound)
+    start, length = start[~crew], length[~crew]
     out: Mask = np.zeros(used.shape, dtype=np.bool_)
     if not len(start):
         return out, False
