@@ -226,6 +226,20 @@ def test_penalties_are_tried_on_blocks_as_long_as_the_gaps():
     np.testing.assert_array_equal(folds.fold, np.repeat(np.arange(5), 100))
 
 
+def test_in_another_order_of_the_slots_they_still_lie_side_by_side():
+    """Of any other layout all is copied for every node: time grows with the nodes' square."""
+    rng, order = np.random.default_rng(3), np.array([4, 0, 1, 3, 2])
+    field, again, others = (rng.normal(size=s) for s in ((3, 6, 5), (2, 6, 5), (2, 3, 6, 5)))
+    heard = rng.random((6, 5)) < 0.5
+    view = second._View(field, again, others, heard).at(order)
+    for found, plain in zip(
+        (view.field, view.again, view.others), (field, again, others), strict=True
+    ):
+        np.testing.assert_array_equal(found, plain[..., order])
+        assert found.flags.c_contiguous
+    np.testing.assert_array_equal(view.heard, heard[:, order])
+
+
 def test_stretches_of_a_long_record_fill_every_fold():
     """By their place, not by their number: stretches far apart may all begin alike."""
     slots = np.concatenate([k * 6000 + np.arange(150) for k in range(8)])

@@ -61,12 +61,15 @@ class Data:
         return replace(self, readings=np.where(used, self.readings, 0.0), used=used)
 
     def at(self, some: Index) -> Data:
-        """The same in some of the slots, without what other conditions say there."""
+        """The same in some of the slots, without what other conditions say there.
+
+        Taken, not indexed: that leaves each node's slots side by side.
+        """
         return Data(
-            self.readings[:, some],
-            self.used[:, some],
+            self.readings.take(some, axis=1),
+            self.used.take(some, axis=1),
             self.slots[some],
-            taken=None if self.taken is None else self.taken[:, some],
+            taken=None if self.taken is None else self.taken.take(some, axis=1),
             closed=None if self.closed is None else self.closed[some],
         )
 

@@ -123,11 +123,15 @@ class _View:
     heard: Mask | None
 
     def at(self, slots: Index) -> _View:
-        """The same in another order of the slots."""
-        others = None if self.others is None else self.others[..., slots]
+        """The same in another order of the slots.
+
+        Taken, not indexed: that leaves slots side by side, as whoever takes some nodes of it wants
+        them. Of any other layout all is copied for every node.
+        """
+        others = None if self.others is None else self.others.take(slots, axis=-1)
         heard = None if self.heard is None else self.heard[:, slots]
-        again = self.again[..., slots] if self.again.shape[2] else self.again
-        return _View(self.field[..., slots], again, others, heard)
+        again = self.again.take(slots, axis=-1) if self.again.shape[2] else self.again
+        return _View(self.field.take(slots, axis=-1), again, others, heard)
 
     def first(self, look: Second) -> int | None:
         """How many of the regressors a look has that does not ask other conditions; None: all."""
