@@ -34,7 +34,7 @@ from fieldmend.live.watching import Together, lasting, silent
 
 log = logging.getLogger(__name__)
 AT_ONCE = 48  # slots closed in one tick while catching up
-CADENCE = 24  # slots that nodes' cadence is measured on: once a day, and first after so many
+CADENCE, AGAIN = 24, 96  # slots that nodes' cadence is measured on, and after how many again
 SHARE = 0.25  # of the time between settlings that they may take
 ROOM = 1 << 20  # bytes that have to fit before a full disk is said to have room: a POST, twice
 
@@ -229,7 +229,7 @@ class Station:
             add(connection, {"closed": 1})
             if slot >= self.cadence_due:
                 _note_cadence(connection, slot - CADENCE * self.slot)
-                self.cadence_due = slot + max(DAY, CADENCE * self.slot)
+                self.cadence_due = slot + AGAIN * self.slot
         self.closed = slot + self.slot
 
     def _settle_due(self, now: int) -> bool:
