@@ -17,7 +17,7 @@ from fieldmend.grid import Array, Grid
 from fieldmend.live import witnesses
 from fieldmend.live.following import Follower
 from live_accuracy import BEFORE, PATTERNS, hidden_mask
-from live_network import asked_for_intellab, cut, intellab
+from live_network import asked_for_intellab, by_node, cut, intellab
 
 RESULTS = Path(__file__).parent / "results" / "live_intervals.md"
 DRAWS = 7, 8, 9, 10, 11, 12
@@ -43,16 +43,6 @@ def followed(follower: Follower, grid: Grid, hidden: Mask, later: slice) -> Arra
             rows.append(np.c_[inside, one.upper - one.lower, *errors, node][hidden[t]])
         last = np.where(np.isfinite(shown[t]), shown[t], last)
     return np.concatenate(rows)
-
-
-def by_node(rows: list[Array]) -> float:
-    """Standard error of the share that holds: readings of one node in one draw are one witness."""
-    off, total = [], sum(map(len, rows))
-    share = sum(float(part[:, 0].sum()) for part in rows) / total
-    for part in rows:
-        for node in np.unique(part[:, 4]):
-            off.append(float((part[part[:, 4] == node, 0] - share).sum()))
-    return float(np.sqrt(np.square(off).sum()) / total)
 
 
 def main() -> None:
@@ -85,7 +75,10 @@ def main() -> None:
                 figures.append(np.nanmean(np.concatenate(rows), axis=0))
                 each.append([float(np.mean(part[:, 0])) for part in rows])
                 if heard:
-                    number, error_of = sum(map(len, rows)), by_node(rows)
+                    number, error_of = (
+                        sum(map(len, rows)),
+                        by_node([(part[:, 0], part[:, 4]) for part in rows]),
+                    )
             (held, width, error, naive, _), (before, wide, *_) = figures
             lines.append(
                 f"| {days} | {pattern} | {number:,} | {naive:.3f} | {error:.3f} | {held:.3f} "

@@ -101,3 +101,15 @@ def _end(one: Station, grid: Grid, row: int) -> None:
     one.clock.time = int(grid.times[row]) + one.slot + one.settings.late + 1
     while one.tick():
         pass
+
+
+def by_node(draws: list[tuple[Array, Array]]) -> float:
+    """Standard error of the share that holds: of a draw, what held and whose reading it was.
+
+    Readings of one node in one draw are one witness.
+    """
+    off, held = [], np.concatenate([one for one, _ in draws])
+    for one, nodes in draws:
+        for node in np.unique(nodes):
+            off.append(float((one[nodes == node] - held.mean()).sum()))
+    return float(np.sqrt(np.square(off).sum()) / len(held))

@@ -15,7 +15,7 @@ from fieldmend.field.filter import Belief, hear, predict
 from fieldmend.field.fitted import Live
 from fieldmend.field.holdout import Calibration
 from fieldmend.field.model import Field
-from fieldmend.field.online import _gate
+from fieldmend.field.online import _gate, replay
 from fieldmend.field.power import Power
 from test_fieldmodel import grid_of, network
 
@@ -352,6 +352,41 @@ def test_replay_is_kept_in_the_file(net, model, tmp_path):
     for name, value in a.items():
         np.testing.assert_array_equal(value, b[name])
     assert again["value"].live.gate == model["value"].live.gate
+
+
+def test_intervals_of_long_silences_are_those_of_days_to_come():
+    """The fit knew the days that it replays; what it did not fit is taken as it is."""
+    X, slot = network(300, 8, seed=3, sampling=1.0).readings, 1_800_000_000
+    part, O = fm.FieldModel.fit(X)["value"], np.isfinite(X)
+
+    def factor(**given):
+        return replay(part, X, O, **given).calibration.factor
+
+    calibration = replay(part, X, O).calibration
+    nodes, gap = part.field.nodes, np.exp(calibration.centres)[:, None]
+    own = nodes.spread / (nodes.spread + nodes.noise)
+    untold = np.median(own * (1 - nodes.phi ** (2 * gap)), axis=1)
+    days = 300 * slot / 86_400_000_000
+    wider = factor(slot=slot) / calibration.factor
+    np.testing.assert_allclose(wider**2, 1 + 2 / (days - 1) * untold)
+    assert wider[0] < wider[-1]
+    hours = factor(slot=slot // 100) / calibration.factor
+    np.testing.assert_allclose(hours**2, 1 + 2 * untold)  # as of two days
+    np.testing.assert_array_equal(factor(first=300, slot=slot), factor(first=300))
+    assert replay(part, X, O, slot=slot).gate == replay(part, X, O).gate
+
+
+def test_intervals_hang_little_on_which_runs_were_hidden(monkeypatch):
+    """In a few days long runs are few."""
+    X = network(600, 10, seed=5, sampling=1.0).readings
+    part, O = fm.FieldModel.fit(X)["value"], np.isfinite(X)
+
+    def spread(draws):
+        monkeypatch.setattr(online, "_DRAWS", draws)
+        found = [replay(part, X, O, seed=seed).calibration for seed in range(8)]
+        return np.std([np.log(one.at(np.array([60.0]))) for one in found])
+
+    assert spread(4) < 0.7 * spread(1)
 
 
 def test_without_a_replay_the_model_is_taken_at_its_word(net):

@@ -133,9 +133,19 @@ def test_another_address_needs_a_token(listen, tmp_path, monkeypatch):
     with pytest.raises(UnsafeError, match="no token"):
         serving(listen)
     (tmp_path / "token").write_text(TOKEN)
+    (tmp_path / "token").chmod(0o600)
     made = serving(listen, token_file=tmp_path / "token")
     assert made.token == TOKEN
-    assert "without TLS" in made.warnings[0]
+    (warning,) = made.warnings
+    assert "without TLS" in warning
+
+
+def test_a_token_that_others_can_read_is_told(tmp_path):
+    (tmp_path / "token").write_text(TOKEN)
+    (tmp_path / "token").chmod(0o644)
+    (warning,) = serving(token_file=tmp_path / "token").warnings
+    assert "chmod 600" in warning
+    assert TOKEN not in warning
 
 
 @pytest.mark.parametrize("listen", ["127.0.0.1:1", "localhost:1", "[::1]:1", "127.9.9.9"])

@@ -51,6 +51,22 @@ def test_readings_without_a_time_are_all_kept_however_fast_they_come(intake):
     assert intake.post_bytes(json.dumps(each[0]).encode())["stored"] == 1
 
 
+def test_while_our_own_clock_is_not_set_nothing_is_refused_for_good(intake):
+    """A machine without a battery begins in 1970: all true stamps would be ahead of it."""
+    intake.clock.time = 3_600_000_000
+    with pytest.raises(Busy, match=r"clock is not set: 1970-01-01T01:00"):
+        intake.post([message()])
+    intake.clock.time = NOW
+    assert intake.post([message()])["stored"] == 1
+    assert counts(intake)["readings"]["rejected"] == 0
+
+
+def test_local_time_is_told_from_what_it_looks_like(intake):
+    assert intake.post([message(seconds=-7200)])["rejected"] == 1
+    (refused,) = View(intake.journal.folder).rejects()
+    assert refused["text"].endswith("is 2 h ahead of our clock: local time?")
+
+
 def test_those_who_post_together_share_a_commit_and_all_is_there(intake):
     def post(k):
         for i in range(20):

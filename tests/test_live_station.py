@@ -229,8 +229,8 @@ def test_a_stuck_node_and_an_event_are_episodes(live):
     assert kinds["event"]["nodes"] == 4
     stuck = kinds["stuck"]
     said = re.search(
-        r"stuck at \S+ degC since 2 Mar \d\d:\d\d UTC, by now (\S+) degC (above|below) what the "
-        r"other nodes tell\. Look at .* wiring",
+        r"stuck at \S+ degC since 2 Mar \d\d:\d\d UTC, when found (\S+) degC (above|below) what "
+        r"the other nodes tell\. Look at .* wiring",
         stuck["text"],
     )
     # As the numbers beside it have it, of the newest slots then.
@@ -244,7 +244,9 @@ def test_a_sentence_keeps_the_battery_and_needs_an_estimate():
     told = "stuck at 3, 0.1 above what its 5 nearest companions imply since noon, voltage 2.31"
     one = Episode(0, "lx", 0, 20, Kind.STUCK, 20, 1.0, 1.0, told)
     text = watching._off_now(one, said, "lx", 0)
-    assert text.startswith("stuck at 3 since 1 Jan 00:00 UTC, by now 3 lx above what the other ")
+    assert text.startswith(
+        "stuck at 3 since 1 Jan 00:00 UTC, when found 3 lx above what the other "
+    )
     assert text.endswith("nodes tell, voltage 2.31")
     assert watching._off_now(one, said | {"estimate": X * np.nan}, "", 0) == ""
 

@@ -284,7 +284,8 @@ class FieldModel(Parts):
             given = {name: self._columns(_without_inf(v), None) for name, v in grid.values.items()}
             for name, part in self.conditions.items():
                 if name in given:
-                    live = replay(part, *given[name], first=self.first_slot(part, grid))
+                    first = self.first_slot(part, grid)
+                    live = replay(part, *given[name], first=first, slot=int(grid.slot))
                     parts[name] = replace(part, live=live)
         else:
             part = self._only()
@@ -434,7 +435,7 @@ def _fitted_to_grid(cls: type[FieldModel], grid: Labelled, options: dict[str, An
             continue
         values, O = checked(_without_inf(X), None)
         part = for_days_to_come(learn(values, O, **options), options["seed"])
-        part = replace(part, live=replay(part, values, O))
+        part = replace(part, live=replay(part, values, O, slot=int(grid.slot)))
         first, last = int(grid.times[0]), int(grid.times[-1])
         fitted_on = replace(part.fitted_on, first=first, last=last)
         parts[name] = replace(part, fitted_on=fitted_on, unit=grid.units.get(name, ""))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.special import ndtri
@@ -10,12 +10,16 @@ from scipy.special import ndtri
 from fieldmend.core.prox import Array, Mask
 from fieldmend.field.filter import GATE, Belief, Heard, hear, predict
 from fieldmend.field.fitted import FittedField, Live
-from fieldmend.field.holdout import Calibration, calibrate, draw_runs
+from fieldmend.field.holdout import Calibration, Index, calibrate, draw_runs
 from fieldmend.field.model import Data
 from fieldmend.field.record import Record
 
 _SLOTS = 1000  # of the past that are replayed: the newest
 _HIDDEN = 0.3  # of their readings are hidden, in runs of all lengths
+# So many times over: in three days long runs are few, and intervals hung on where they fell (half
+# of a silence's length wider or narrower, in IntelLab).
+_DRAWS = 4
+_DAY, _LEAST_DAYS = 86_400_000_000, 2.0  # µs; less than so many tell no more of a new one
 _RARE = 1e-4  # of readings that nobody calls false, so many may score beyond the gate
 _LEAST_GATE, _FEW = 4.5, 200  # nor is a gate decided by fewer readings
 
@@ -121,31 +125,77 @@ def _unreplayed(level: float) -> Live:
     return Live(Calibration(np.zeros(1), np.full(1, ndtri((1.0 + level) / 2.0))), GATE)
 
 
-def replay(part: FittedField, X: Array, observed: Mask, *, first: int = 0) -> Live:
+def replay(
+    part: FittedField,
+    X: Array,
+    observed: Mask,
+    *,
+    first: int = 0,
+    slot: int | None = None,
+    seed: int = 0,
+) -> Live:
     """Calibrate the filter on the newest slots of a record: hide readings, see what it says.
 
     The intervals hold `level` of the hidden readings, by the number of slots since the node was
     last heard; the gate is the score that one in ten thousand readings passes which the batch
-    screen does not call false.
+    screen does not call false. `slot`: its length in µs, if that is known.
     """
     rows = slice(max(0, len(X) - _SLOTS), len(X))
     record = Record.of(X[rows], observed[rows], part.view, first=first + rows.start)
     data = record.data(np.arange(len(record.X), dtype=np.intp))
     good = part.window(data)[1].used
-    hidden = good & draw_runs(data.used.shape, _HIDDEN, np.random.default_rng(0))
+    rng = np.random.default_rng(seed)
+    found = [_hide(part, data, good, rng) for _ in range(_DRAWS)]
+    z, since, run = (np.concatenate([getattr(one, of) for one in found]) for of in _WITNESS)
+    run += np.repeat(np.arange(_DRAWS), [len(one.run) for one in found]) * good.size
+    calibration = calibrate(z, since, run, part.level)
+    if slot is not None and first < part.fitted_on.rows:
+        calibration = _on_new_days(calibration, part, part.fitted_on.rows * slot / _DAY)
+    return Live(calibration, _gate(found[0].odd))
+
+
+_WITNESS = "z", "since", "run"
+
+
+@dataclass(frozen=True)
+class _Hidden:
+    """What the filter said of hidden readings, and how odd it found the others."""
+
+    z: Array  # errors, in the model's standard deviations
+    since: Array  # slots since the node was heard
+    run: Index  # a run without a believed reading is one witness: node and its last believed slot
+    odd: Array
+
+
+def _hide(part: FittedField, data: Data, good: Mask, rng: np.random.Generator) -> _Hidden:
+    hidden = good & draw_runs(data.used.shape, _HIDDEN, rng)
     shown = data.using(data.used & ~hidden)
     belief, found, odd = Belief.start(part.field), [], []
-    for t in range(len(record.X)):
+    slots = good.shape[1]
+    for t in range(slots):
         one = Data(shown.readings[:, [t]], shown.used[:, [t]], shown.slots[[t]])
         belief, heard = _advanced(part, belief, one, GATE)
         node = np.flatnonzero(hidden[:, t] & np.isfinite(belief.since))
         z = np.abs(data.readings[node, t] - heard.mean[node]) / np.sqrt(heard.variance[node])
-        # A run without a believed reading is one witness: node and its last believed slot.
-        run = node * len(record.X) + t - belief.since[node].astype(np.intp)
+        run = node * slots + t - belief.since[node].astype(np.intp)
         found.append((z, belief.since[node], run))
         odd.append(heard.score[one.used[:, 0] & good[:, t]])
     z, since, run = (np.concatenate(column) for column in zip(*found, strict=True))
-    return Live(calibrate(z, since, run, part.level), _gate(np.concatenate(odd)))
+    return _Hidden(z, since, run, np.concatenate(odd))
+
+
+def _on_new_days(calibration: Calibration, part: FittedField, days: float) -> Calibration:
+    """For days to come, where those that are replayed are those of the fit: it knew them.
+
+    From the mean of D days a new one is off by (D + 1)/(D − 1) of what they are off from it
+    themselves, in variance. That is of what a node does on its own, beside noise, and as far as
+    its last reading no longer tells it: short silences are as they were.
+    """
+    nodes, gap = part.field.nodes, np.exp(calibration.centres)[:, None]
+    own = nodes.spread / np.maximum(nodes.spread + nodes.noise, 1e-300)
+    untold = np.median(own * (1.0 - nodes.phi ** (2.0 * gap)), axis=1)
+    more = 2.0 / (max(days, _LEAST_DAYS) - 1.0)
+    return replace(calibration, factor=calibration.factor * np.sqrt(1.0 + more * untold))
 
 
 @dataclass(frozen=True)

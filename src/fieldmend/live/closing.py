@@ -49,9 +49,8 @@ def write(
             (
                 made,
                 conditions[name],
-                *(_packed(getattr(one, part)) for part in ("observed", "estimate")),
-                *(_packed(getattr(one, part)) for part in ("lower", "upper")),
-                np.asarray(one.flag, np.uint8).tobytes(),
+                *(_packed(part) for part in (one.observed, one.estimate, one.lower, one.upper)),
+                np.ascontiguousarray(one.flag, np.uint8),
             )
             for name, one in said.items()
             if name in conditions
@@ -60,8 +59,9 @@ def write(
     return made
 
 
-def _packed(values: Array) -> bytes:
-    return np.asarray(values, "<f8").tobytes()
+def _packed(values: Array) -> Array:
+    """As SQLite takes it, by the buffer protocol."""
+    return np.ascontiguousarray(values, "<f8")
 
 
 def messages(

@@ -14,11 +14,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from fieldmend.errors import InputError
+from fieldmend.grid import stamp
 from fieldmend.live.bodies import reads
 from fieldmend.live.clock import Clock
 from fieldmend.live.journal import Journal
 from fieldmend.live.messages import Read, Refused, from_json
-from fieldmend.live.writing import Writer
+from fieldmend.live.writing import UNSET, Writer
 from fieldmend.text import shown
 
 log = logging.getLogger(__name__)
@@ -123,7 +124,7 @@ class Intake:
         Raises
         ------
         Busy
-            Too many wait, or the disk is full: nothing was stored, come again.
+            Too many wait, the disk is full, our clock is not set: nothing was stored, come again.
         """
         arrived = self.arrival(len(messages))
         each = enumerate(messages, start=arrived)
@@ -159,6 +160,8 @@ class Intake:
         Busy
             As `post`.
         """
+        if arrived < UNSET:  # every true stamp would be ahead, and refused for good
+            raise Busy(f"this machine's clock is not set: {stamp(arrived)}")
         ticket = _Ticket(list(reads), arrived)
         with self._mutex:
             if self._waiting and self._waiting + len(ticket.reads) > MOST_WAITING:

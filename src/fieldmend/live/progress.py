@@ -50,9 +50,11 @@ class Progress:
 
     def note(self, heard: Iterable[tuple[str, int]], now: int) -> None:
         """Nodes and the newest stamps that came of them."""
+        newest, lag = self.newest, self.lag  # thousands of nodes a slot
         for node, stamp in heard:
-            self.newest[node] = max(stamp, self.newest.get(node, stamp))
-            self.lag[node] = now - stamp
+            if stamp > newest.get(node, -1):
+                newest[node] = stamp
+            lag[node] = now - stamp
             self.arrived = now
 
     def behind(self, now: int) -> bool:

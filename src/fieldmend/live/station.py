@@ -34,7 +34,7 @@ from fieldmend.live.watching import Together, lasting, silent
 
 log = logging.getLogger(__name__)
 AT_ONCE = 48  # slots closed in one tick while catching up
-CADENCE = 24  # closings after which nodes' cadence is measured again; slots that it is measured on
+CADENCE, AGAIN = 24, 96  # slots that nodes' cadence is measured on, and after how many again
 SHARE = 0.25  # of the time between settlings that they may take
 ROOM = 1 << 20  # bytes that have to fit before a full disk is said to have room: a POST, twice
 
@@ -68,6 +68,7 @@ class Station:
         self.episodes = Episodes(away)
         self.closed: int | None = None  # left edge of the slot that closes next
         self.settled = 0  # left edge of the slot that is settled next
+        self.cadence_due = 0  # slot that nodes' cadence is measured after
         self.smoothing = 0.0  # seconds that the last settling took
         self.afresh: frozenset[str] = frozenset()  # conditions that are judged when settled only
         self._told_of: tuple[object, ...] = ()  # what the status hung on when it was last said
@@ -85,6 +86,7 @@ class Station:
             self._take(model)
             if found is not None:
                 self.closed = int(found)
+                self.cadence_due = self.closed + CADENCE * self.slot
                 self._reload(connection)
         self.progress.begin(self.clock.now())
         self._status()
@@ -185,6 +187,7 @@ class Station:
         if self.closed is not None and self.recent.rows:
             self._settle(self.recent.rows, self.clock.now())
         self.closed = self.settled = slot
+        self.cadence_due = slot + CADENCE * self.slot
         self.recent.load(self.journal.connection, slot, 0)
 
     def _there_is_more(self) -> bool:
@@ -224,8 +227,9 @@ class Station:
             self.episodes.see(connection, ("silent", "event"), sightings, slot, made)
             put(connection, closed=slot + self.slot)
             add(connection, {"closed": 1})
-            if slot // self.slot % CADENCE == 0:
+            if slot >= self.cadence_due:
                 _note_cadence(connection, slot - CADENCE * self.slot)
+                self.cadence_due = slot + AGAIN * self.slot
         self.closed = slot + self.slot
 
     def _settle_due(self, now: int) -> bool:

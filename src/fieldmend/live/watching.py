@@ -82,7 +82,7 @@ def lasting(
 
 
 def _off_now(one: Episode, said: dict[str, Array], unit: str, since: int) -> str:
-    """Its sentence, with how far off it is by now instead of how far off companions are.
+    """Its sentence, with how far off it is when it is found instead of how far off companions are.
 
     Companions speak by their own levels: where their days are not as large, what they imply in a
     window of one day is off by more than a drift. The model knows how the nodes go together.
@@ -97,7 +97,7 @@ def _off_now(one: Episode, said: dict[str, Array], unit: str, since: int) -> str
     where = f"{size} {'above' if amount > 0 else 'below'}"
     battery = BATTERY.search(one.explanation)
     return (
-        f"{one.explanation.split(', ')[0]} since {_said(since)}, by now {where} what the other "
+        f"{one.explanation.split(', ')[0]} since {_said(since)}, when found {where} what the other "
         f"nodes tell{battery[0] if battery else ''}"
     )
 

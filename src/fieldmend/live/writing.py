@@ -11,8 +11,9 @@ from fieldmend.grid import stamp
 from fieldmend.live.clock import SECOND
 from fieldmend.live.journal import Journal, add
 from fieldmend.live.messages import Read, Reading, Refused
-from fieldmend.text import shown
+from fieldmend.text import duration, shown
 
+MINUTE = 60 * SECOND
 AHEAD = 300 * SECOND  # a stamp that is further ahead is a wrong clock
 UNSET = 946_684_800 * SECOND  # the year 2000: a clock that was never set begins before it
 KEPT_REJECTS = 1000
@@ -27,7 +28,9 @@ RESTART = 100_000  # a sequence number that leaps further has started again
 def wrong_clock(read: Reading, arrived: int) -> Refused | None:
     """Why a reading's stamp cannot be right, if so."""
     if read.time > arrived + AHEAD:
-        return Refused("clock ahead", _said(read))
+        early = duration((read.time - arrived) // MINUTE * MINUTE)
+        # Local time without its zone is the usual cause: UTC is assumed.
+        return Refused("clock ahead", f"{_said(read)} is {early} ahead of our clock: local time?")
     if read.time < UNSET:
         return Refused("clock not set", _said(read))
     return None

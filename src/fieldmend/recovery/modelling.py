@@ -57,7 +57,7 @@ def _labelled(one: Recovered, part: FittedField, grid: Grid) -> FittedField:
         fitted_on=replace(part.fitted_on, first=first, last=last),
         unit=one.unit,
         quantity=_bounds(one),
-        live=replay(part, one.observed[newest], kept, first=newest.start),
+        live=replay(part, one.observed[newest], kept, first=newest.start, slot=int(grid.slot)),
     )
 
 

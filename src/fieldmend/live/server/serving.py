@@ -6,6 +6,7 @@ import ipaddress
 import os
 import re
 import socket
+import stat
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -43,6 +44,8 @@ class Serving:
     source, check
         Where readings come from, as it was given, and the command that shows how they are read;
         for a page that is still empty. Nothing where they are posted.
+    token_file
+        Where the token came from, if from a file.
 
     Examples
     --------
@@ -59,6 +62,7 @@ class Serving:
     page: bool = True
     source: str = ""
     check: str = ""
+    token_file: Path | None = None
 
     @property
     def local(self) -> bool:
@@ -75,12 +79,17 @@ class Serving:
     @property
     def warnings(self) -> tuple[str, ...]:
         """What the operator should know, as sentences."""
-        if self.local or self.tls_cert:
-            return ()
-        return (
-            f"{self.host} is asked without TLS: readings and token cross the network in clear. "
-            "Give --tls-cert and --tls-key, or put a proxy that speaks TLS before it",
-        )
+        out = [
+            f"{shown(str(file))} can be read by others on this machine: chmod 600 it"
+            for file in (self.token_file, self.tls_key)
+            if file is not None and file.stat().st_mode & stat.S_IROTH
+        ]
+        if not (self.local or self.tls_cert):
+            out.append(
+                f"{self.host} is asked without TLS: readings and token cross the network in clear. "
+                "Give --tls-cert and --tls-key, or put a proxy that speaks TLS before it"
+            )
+        return tuple(out)
 
 
 def serving(
@@ -133,7 +142,7 @@ def serving(
         if file is not None and not file.is_file():
             raise InputError("no such file", file=str(file))
     known = frozenset(name.lower() for name in (*names, *machine_names()))
-    return Serving(host, port, token, tls_cert, tls_key, known, page)
+    return Serving(host, port, token, tls_cert, tls_key, known, page, token_file=token_file)
 
 
 def address(listen: str) -> tuple[str, int]:
