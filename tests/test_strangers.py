@@ -482,3 +482,33 @@ def test_a_state_may_be_a_place(tmp_path):
     with pytest.raises(fm.InputError, match=r"state may.*--node state"):
         fm.read(written(tmp_path, text))
     assert fm.read(written(tmp_path, text), node="state").nodes == ("Ohio", "Texas", "Utah")
+
+
+def test_no_rain_in_letters_is_no_rain(tmp_path):
+    """NR was no number: four hours in five were "lost", and filled with rain."""
+    hours = ",".join(f"{h:02d}" for h in range(24))
+    dry = ",".join(["NR"] * 20 + ["0.4", "1.2", "", "NR"])
+    text = f"Date,Station,Item,{hours}\n" + "".join(
+        f"2015/1/{d},{s},{item},{cells}\n"
+        for d in range(1, 6)
+        for s in ("Banqiao", "Cailiao", "Datong")
+        for item, cells in (("AMB_TEMP", ",".join(["20.5"] * 24)), ("RAINFALL", dry))
+    )
+    records = fm.read(written(tmp_path, text))
+    cell = records.origin.cells["RAINFALL"]
+    assert (cell.read, cell.used, cell.missing, cell.set_aside) == (360, 345, 15, 0)
+    np.testing.assert_array_equal(
+        records.grid().values["RAINFALL"][18:24, 0], [0, 0, 0.4, 1.2, np.nan, 0]
+    )
+    assert any("is no rain, read as 0" in note for note in records.origin.notes)
+
+
+def test_nr_in_a_column_of_rain_and_elsewhere(tmp_path):
+    text = "time,node,rain,no2\n" + rows(
+        lambda i, t: (
+            f"{t:%Y-%m-%d %H:%M},{'ab'[i % 2]},{'nr' if i % 3 else i},{'NR' if i == 4 else i}"
+        )
+    )
+    origin = fm.read(written(tmp_path, text)).origin
+    assert (origin.cells["rain"].used, origin.cells["rain"].set_aside) == (30, 0)
+    assert (origin.cells["no2"].used, origin.cells["no2"].why) == (29, {"number": 1})

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from fieldmend.errors import InputError
 from fieldmend.records.sources.stage import Stage
-from fieldmend.records.table import columns, compass, crossing, naming, owner, stamps, written
+from fieldmend.records.table import columns, compass, crossing, dry, naming, owner, stamps, written
 from fieldmend.records.table.loading import Plan
 from fieldmend.records.table.parts import Count
 from fieldmend.records.table.roles import Roles, Wanted
@@ -58,6 +58,7 @@ def roles_of(
         wanted = replace(wanted, time=time)
         written.settle(stage, at)
     compass.settle(stage)
+    dry.settle(stage)
     # Nodes measure one quantity: columns of several units are the conditions of one station.
     if (layout and layout.node is not None) or len(set(stage.units.values())) > 1:
         wanted = replace(wanted, station=True)
