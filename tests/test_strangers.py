@@ -241,7 +241,7 @@ def test_stations_over_names_that_repeat(tmp_path):
         lambda i, t: f"{t:%Y-%m-%d},{t:%H:%M},{i / 3:.2f},R ugm-3,{i / 7:.2f},R ugm-3"
     )
     records = fm.read(written(tmp_path, text))
-    assert records.nodes == ("Aberdeen Ozone", "Bexley Ozone")
+    assert (records.nodes, records.conditions) == (("Aberdeen", "Bexley"), ("Ozone",))
 
 
 def test_flags_that_share_a_name_are_called_after_their_column(tmp_path):
@@ -392,6 +392,18 @@ def test_a_quantity_that_is_numbered_is_of_as_many_nodes(tmp_path, columns, node
     )
     records = fm.read(written(tmp_path, text, "rec.csv"))
     assert (records.nodes, records.conditions) == (nodes, conditions)
+
+
+def test_a_matrix_whose_columns_are_all_called_after_one_quantity(tmp_path):
+    """Its name says what it can be; it stood in the names of the nodes, and nobody read it there."""
+    text = "Zeit;Büro Luftfeuchte [%];Bad Luftfeuchte [%];Keller Luftfeuchte [%]\n" + rows(
+        lambda i, t: f"{t:%Y-%m-%d %H:%M};{40 + i},5;{50 + i},1;{60 + i},2"
+    )
+    records = fm.read(written(tmp_path, text))
+    assert (records.nodes, records.conditions) == (("Büro", "Bad", "Keller"), ("Luftfeuchte",))
+    assert records.units == {"Luftfeuchte": "%"}
+    rec = fm.recover(records.grid())
+    assert rec["Luftfeuchte"].quantity.high == 100.0
 
 
 def test_names_that_end_in_units_are_those_of_one_station(tmp_path):
