@@ -24,6 +24,7 @@ from fieldmend.text import (
     shown,
     slot_length,
     stretch,
+    told_once,
 )
 
 if TYPE_CHECKING:
@@ -322,8 +323,11 @@ def rejects(recovery: Result) -> dict[str, Any]:
 def remarks(recovery: Result, summary: Summary) -> list[tuple[str, list[str]]]:
     """Warnings, values that look like codes, notes; only what there is."""
     notes = [plain(note) for note in summary["notes"]]
-    for name, one in summary["conditions"].items():
-        notes += [f"{shown(name)}: {plain(note)}" for note in one["notes"]]
+    notes += told_once(
+        (shown(name), plain(note))
+        for name, one in summary["conditions"].items()
+        for note in one["notes"]
+    )
     groups = [
         ("Warnings", [plain(text) for text in summary["warnings"]]),
         ("Values that may mean “no reading”", [plain(text) for text in summary["suspects"]]),
