@@ -465,7 +465,7 @@ GIOS = Case(
     "stations above", "pm10.csv",
     lines("Kod stanowiska;North-PM10;South-PM10", "Wskaźnik;PM10;PM10", "Czas;1g;1g", "Jednostka;ug/m3;ug/m3",
           "2024-01-01 01:00:00;8,5;9,5", "2024-01-01 02:00:00;8,6;9,6"),
-    ("North-PM10", "South-PM10"), {}, "2024-01-01T01:00", {"value": "ug/m3"},
+    ("North", "South"), {}, "2024-01-01T01:00", {"PM10": "ug/m3"},
 )  # fmt: skip
 
 CASES = [one for one in list(globals().values()) if isinstance(one, Case)]

@@ -484,3 +484,23 @@ def test_auto_leaves_lasting_faults_out_as_recover_does():
     assert abs(rms[0] / rms[1] - 1) < 0.15
     # What is false is told by how much.
     np.testing.assert_allclose(out.sparse[400, 9], X[400, 9] - out.estimate[400, 9])
+
+
+@pytest.mark.parametrize("nodes", [1, 2, 3])
+def test_one_or_two_nodes_have_nobody_to_tell_their_floods_from_faults(nodes):
+    """A river's floods were flagged and filled over: 5 times as far off as a straight line."""
+    rng = np.random.default_rng(0)
+    stage = np.zeros((1000, nodes))
+    for start in rng.integers(20, 950, 6):
+        stage[start : start + 30, 0] += rng.exponential(30) * 0.85 ** np.arange(30)
+    stage += 2 + 0.05 * rng.normal(size=stage.shape)
+    Y = np.where(rng.random(stage.shape) < 0.3, np.nan, stage)
+    out = fm.decompose(Y, method="auto")
+    assert (np.count_nonzero(out.sparse) == 0) == (nodes < 3)
+    if nodes < 3:
+        lost = np.isnan(Y[:, 0])
+        ours, line = (
+            np.sqrt(np.mean((e[lost, 0] - stage[lost, 0]) ** 2))
+            for e in (out.estimate, fm.metrics.interpolate(Y))
+        )
+        assert ours < 1.1 * line

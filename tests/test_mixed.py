@@ -7,6 +7,7 @@ import fieldmend as fm
 from fieldmend.faults.gross import at_its_stops
 from fieldmend.quantities import Kind, identify
 from fieldmend.quantities.behaviour import behaviour, spreads
+from fieldmend.report import contents
 
 LEVELS = np.array([80.0, 4.0, 1200.0, 50.0, 2.0, 60.0, 90.0, 3000.0, 240.0, 12.0])
 SIZES = np.array([8.0, 0.1, 90.0, 8.0, 0.5, 25.0, 4.0, 10.0, 15.0, 0.2])
@@ -115,6 +116,18 @@ def test_errors_are_told_in_parts_of_each_nodes_range():
     hidden = np.isnan(X)
     real = np.mean((np.abs(one.estimate - truth) / spreads(truth))[hidden])
     assert 0.7 < real / one.holdout.method.mae < 1.4
+
+
+def test_the_report_says_what_errors_are_parts_of():
+    X = plant(1)
+    X[np.random.default_rng(0).random(X.shape) < 0.1] = np.nan
+    rec = fm.recover(fm.Grid.of(X))
+    card = contents.facts("value", rec.summary()["conditions"]["value"])
+    assert card["error"].endswith(" of its range")
+    assert card["line"].endswith(" of its range")
+    assert contents.hidden_table(rec["value"])[0]["error"].endswith(" of its range")
+    rec = fm.recover(fm.Grid.of(X, condition="temperature", unit="°C"))
+    assert contents.facts("", rec.summary()["conditions"]["temperature"])["error"].endswith("°C")
 
 
 def test_a_live_model_of_many_unlike_columns_is_fitted(monkeypatch):

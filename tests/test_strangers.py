@@ -241,7 +241,7 @@ def test_stations_over_names_that_repeat(tmp_path):
         lambda i, t: f"{t:%Y-%m-%d},{t:%H:%M},{i / 3:.2f},R ugm-3,{i / 7:.2f},R ugm-3"
     )
     records = fm.read(written(tmp_path, text))
-    assert records.nodes == ("Aberdeen Ozone", "Bexley Ozone")
+    assert (records.nodes, records.conditions) == (("Aberdeen", "Bexley"), ("Ozone",))
 
 
 def test_flags_that_share_a_name_are_called_after_their_column(tmp_path):
@@ -394,6 +394,18 @@ def test_a_quantity_that_is_numbered_is_of_as_many_nodes(tmp_path, columns, node
     assert (records.nodes, records.conditions) == (nodes, conditions)
 
 
+def test_a_matrix_whose_columns_are_all_called_after_one_quantity(tmp_path):
+    """Its name says what it can be; it stood in the names of the nodes, and nobody read it there."""
+    text = "Zeit;Büro Luftfeuchte [%];Bad Luftfeuchte [%];Keller Luftfeuchte [%]\n" + rows(
+        lambda i, t: f"{t:%Y-%m-%d %H:%M};{40 + i},5;{50 + i},1;{60 + i},2"
+    )
+    records = fm.read(written(tmp_path, text))
+    assert (records.nodes, records.conditions) == (("Büro", "Bad", "Keller"), ("Luftfeuchte",))
+    assert records.units == {"Luftfeuchte": "%"}
+    rec = fm.recover(records.grid())
+    assert rec["Luftfeuchte"].quantity.high == 100.0
+
+
 def test_names_that_end_in_units_are_those_of_one_station(tmp_path):
     """Four such files, one per grid point, were four matrices that contradict each other."""
     text = "DateTime,WS50m_m/s,WD50m_deg,T2M_degC,PS_hPa\n" + rows(
@@ -482,3 +494,33 @@ def test_a_state_may_be_a_place(tmp_path):
     with pytest.raises(fm.InputError, match=r"state may.*--node state"):
         fm.read(written(tmp_path, text))
     assert fm.read(written(tmp_path, text), node="state").nodes == ("Ohio", "Texas", "Utah")
+
+
+def test_no_rain_in_letters_is_no_rain(tmp_path):
+    """NR was no number: four hours in five were "lost", and filled with rain."""
+    hours = ",".join(f"{h:02d}" for h in range(24))
+    dry = ",".join(["NR"] * 20 + ["0.4", "1.2", "", "NR"])
+    text = f"Date,Station,Item,{hours}\n" + "".join(
+        f"2015/1/{d},{s},{item},{cells}\n"
+        for d in range(1, 6)
+        for s in ("Banqiao", "Cailiao", "Datong")
+        for item, cells in (("AMB_TEMP", ",".join(["20.5"] * 24)), ("RAINFALL", dry))
+    )
+    records = fm.read(written(tmp_path, text))
+    cell = records.origin.cells["RAINFALL"]
+    assert (cell.read, cell.used, cell.missing, cell.set_aside) == (360, 345, 15, 0)
+    np.testing.assert_array_equal(
+        records.grid().values["RAINFALL"][18:24, 0], [0, 0, 0.4, 1.2, np.nan, 0]
+    )
+    assert any("is no rain, read as 0" in note for note in records.origin.notes)
+
+
+def test_nr_in_a_column_of_rain_and_elsewhere(tmp_path):
+    text = "time,node,rain,no2\n" + rows(
+        lambda i, t: (
+            f"{t:%Y-%m-%d %H:%M},{'ab'[i % 2]},{'nr' if i % 3 else i},{'NR' if i == 4 else i}"
+        )
+    )
+    origin = fm.read(written(tmp_path, text)).origin
+    assert (origin.cells["rain"].used, origin.cells["rain"].set_aside) == (30, 0)
+    assert (origin.cells["no2"].used, origin.cells["no2"].why) == (29, {"number": 1})

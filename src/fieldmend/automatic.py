@@ -24,6 +24,7 @@ from fieldmend.quantities import choosing
 from fieldmend.quantities.power import POWERS, fitting
 
 _DAY = 86_400_000_000  # microseconds
+_FEWEST = 3  # nodes: one or two have nobody to tell whose readings are false, as `recover` has it
 _SEARCHED = 4_000_000  # entries; `recover` goes window by window
 
 
@@ -111,6 +112,8 @@ def _recovered(
     root is modelled where floods look false as they are read (`choosing.of_readings`).
     """
     false = np.zeros(X.shape, dtype=np.bool_)
+    if np.count_nonzero(observed.any(axis=0)) < _FEWEST:
+        options.setdefault("doubting", False)
     if X.size <= _SEARCHED if faults is None else faults:
         readings = X if observed.all() else np.where(observed, X, np.nan)
         others = {str(k): other for k, other in enumerate(companions)}

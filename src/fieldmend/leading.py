@@ -42,7 +42,7 @@ def _repeated(readings: Array) -> Mask:
     out = np.zeros(readings.shape, dtype=np.bool_)
     for node, column in enumerate(readings.T):
         at = np.flatnonzero(~np.isnan(column))
-        same = np.diff(column[at]) == 0
+        same = column[at[1:]] == column[at[:-1]]
         out[at[1:], node] |= same
         out[at[:-1], node] |= same
     return out

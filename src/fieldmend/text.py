@@ -179,6 +179,23 @@ def named(thing: str, names: Sequence[str]) -> str:
     return f"{thing}{'s' * (len(names) > 1)} {listed(names)}"
 
 
+def told_once(said: Iterable[tuple[str, str]]) -> list[str]:
+    """Sentences about conditions, once each for all of which the same is said; of most first.
+
+    Examples
+    --------
+    >>> told_once([("t", "one node"), ("rh", "one node"), ("t", "a gap")])
+    ['conditions t and rh: one node', 't: a gap']
+    """
+    about: dict[str, list[str]] = {}
+    for name, sentence in said:
+        about.setdefault(sentence, []).append(name)
+    return [
+        f"{names[0] if len(names) == 1 else named('condition', names)}: {sentence}"
+        for sentence, names in sorted(about.items(), key=lambda item: -len(item[1]))
+    ]
+
+
 def size(number: int) -> str:
     """Bytes for people.
 

@@ -20,6 +20,7 @@ from fieldmend.text import (
     size,
     slot_length,
     stretch,
+    told_once,
 )
 
 LOOK_FIRST = 5  # of the summary's list; the report has the rest
@@ -259,7 +260,9 @@ def _decisions(account: dict[str, Any] | None) -> list[RenderableType]:
 def remarks(summary: dict[str, Any]) -> list[RenderableType]:
     """Suspects, warnings and notes, where there are any."""
     conditions = summary["conditions"].items()
-    own = [f"{shown(name)}: {note}" for name, one in conditions for note in one.get("notes", ())]
+    own = told_once(
+        (shown(name), note) for name, one in conditions for note in one.get("notes", ())
+    )
     lines = []
     if summary["suspects"]:
         lines += heading("Codes, perhaps", "do these stand for no reading? Then say --missing")

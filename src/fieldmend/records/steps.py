@@ -21,6 +21,7 @@ from fieldmend.records.table import (
     parts,
     refusals,
     strays,
+    summertime,
     zones,
 )
 from fieldmend.records.table.account import account
@@ -127,6 +128,8 @@ class Steps:
         zones.refuse_counts(con, plans[0].stage.name)
         zones.set_aside_outside(con, *self.edges)
         self.warnings += zones.set_clocks_aside(con) or strays.set_aside(con)
+        if self.tz is None:
+            self.warnings += summertime.look(con)
         read = sum(ledger.rows)
         totals, rejects = ledger.rejects()
         set_aside = sum(totals.values())

@@ -11,6 +11,7 @@ import numpy as np
 
 from fieldmend.faults import Kind
 from fieldmend.flags import BAD, Flag
+from fieldmend.quantities import Kind as Quantities
 from fieldmend.report.wording import plain
 from fieldmend.text import (
     count,
@@ -23,6 +24,7 @@ from fieldmend.text import (
     shown,
     slot_length,
     stretch,
+    told_once,
 )
 
 if TYPE_CHECKING:
@@ -167,9 +169,10 @@ def facts(name: str, one: Summary) -> dict[str, str]:
         "error": "", "line": "", "verdict": "", "wins": "", "covered": "",
     }  # fmt: skip
     if holdout:
+        of = _of_errors(one["kind"], unit)
         row |= {
-            "error": _measured(holdout["mae"], holdout["mae_error"], unit),
-            "line": measure(holdout["line_mae"], unit),
+            "error": _measured(holdout["mae"], holdout["mae_error"], of),
+            "line": measure(holdout["line_mae"], of),
             "verdict": plain(holdout["verdict"]),
             "wins": "yes" if holdout["closer"] == "recovery" else "no",
         }
@@ -271,17 +274,23 @@ def hidden_table(one: Recovered) -> list[dict[str, str]]:
     if one.holdout is None:
         return []
     none = "–" if one.holdout.covered is not None else ""
+    of = _of_errors(None if one.quantity is None else one.quantity.kind, one.unit)
     return [
         {
             "gap": gap_range(row.shortest, row.longest),
             "lost": percent(row.lost),
             "hidden": count(row.count) if row.count else "not tried",
-            "error": _measured(row.mae, row.mae_error, one.unit) if row.count else "–",
-            "line": measure(row.line_mae, one.unit),
+            "error": _measured(row.mae, row.mae_error, of) if row.count else "–",
+            "line": measure(row.line_mae, of),
             "covered": none if row.covered is None else percent(row.covered),
         }
         for row in one.holdout.classes
     ]
+
+
+def _of_errors(kind: str | None, unit: str) -> str:
+    """What errors are in: of nodes that measure unlike things, parts of each one's own range."""
+    return "of its range" if kind == Quantities.MIXED else unit
 
 
 def _measured(value: float | None, error: float | None, unit: str) -> str:
@@ -314,8 +323,11 @@ def rejects(recovery: Result) -> dict[str, Any]:
 def remarks(recovery: Result, summary: Summary) -> list[tuple[str, list[str]]]:
     """Warnings, values that look like codes, notes; only what there is."""
     notes = [plain(note) for note in summary["notes"]]
-    for name, one in summary["conditions"].items():
-        notes += [f"{shown(name)}: {plain(note)}" for note in one["notes"]]
+    notes += told_once(
+        (shown(name), plain(note))
+        for name, one in summary["conditions"].items()
+        for note in one["notes"]
+    )
     groups = [
         ("Warnings", [plain(text) for text in summary["warnings"]]),
         ("Values that may mean “no reading”", [plain(text) for text in summary["suspects"]]),

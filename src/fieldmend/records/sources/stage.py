@@ -63,6 +63,8 @@ class Stage:
     """Columns whose numbers are written in groups of thousands."""
     compass: set[int] = field(default_factory=set)
     """Columns of directions that are written as points of the compass."""
+    dry: set[int] = field(default_factory=set)
+    """Columns of rain in which NR is no rain."""
     season: str = ""
     """The zone that it names instead, if that is no one offset: EST/EDT."""
     json: bool = False

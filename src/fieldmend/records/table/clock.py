@@ -282,7 +282,7 @@ def stretches(tz: str, ambiguous: str | None) -> list[Stretch]:
     """
     zone = zone_named(tz)
     out = [Stretch(-(2**62), _offset(zone, datetime(1900, 1, 1, tzinfo=UTC)), doubtful=False)]
-    for moment, before, after in _changes(zone):
+    for moment, before, after in changes(zone):
         low, high = moment + min(before, after), moment + max(before, after)
         shift = min(before, after) if ambiguous == "later" else max(before, after)
         out.append(Stretch(low, shift, doubtful=ambiguous not in ("earlier", "later")))
@@ -309,11 +309,14 @@ def _offset(zone: tzinfo, moment: datetime) -> int:
 
 
 @cache
-def _changes(zone: tzinfo) -> list[tuple[int, int, int]]:
-    """Instants (µs, UTC) at which the offset changes, with the offset before and after."""
+def changes(zone: tzinfo, first: int = 1900, last: int = 2119) -> list[tuple[int, int, int]]:
+    """Instants (µs, UTC) at which the offset changes, with the offset before and after.
+
+    Of the years `first` to `last`.
+    """
     found = []
     epoch = datetime(1970, 1, 1, tzinfo=UTC)
-    start, stop = datetime(1900, 1, 1, tzinfo=UTC), datetime(2120, 1, 1, tzinfo=UTC)
+    start, stop = datetime(first, 1, 1, tzinfo=UTC), datetime(last + 1, 1, 1, tzinfo=UTC)
     step = timedelta(days=5)
     before = _offset(zone, start)
     while start < stop:

@@ -64,6 +64,34 @@ def numbered(names: Sequence[str]) -> Cross:
     return cross if known and in_a_row else {}
 
 
+def alike(names: Sequence[str]) -> Cross:
+    """Which node each column of a matrix is, if all are called after one quantity as well.
+
+    Examples
+    --------
+    >>> alike(["Office air temp", "Kitchen air temp"])["Office air temp"]
+    ('Office', 'air temp')
+    >>> alike(["Fridge 1", "Fridge 2"]), alike(["north-temp", "south-hum"])
+    ({}, {})
+    """
+    parted = {name: list(_parted(name)) for name in names}
+    first = next(iter(parted.values()), [])
+    for side, cuts in ((1, first), (0, first[::-1])):  # the longest end, the longest beginning
+        for cut in cuts:
+            said = quantities.words(cut[side])
+            if not quantities.measure(said) or quantities.weak(said):
+                continue
+            cross = {
+                name: (pair[1 - side], pair[side])
+                for name, pairs in parted.items()
+                for pair in pairs
+                if pair[side] == cut[side]
+            }
+            if len(cross) == len(names) == len({node for node, _ in cross.values()}):
+                return cross
+    return {}
+
+
 Parted = Mapping[str, Sequence[tuple[str, str]]]
 
 

@@ -19,7 +19,7 @@ from fieldmend.records.sources.parquet import refuse_claim
 from fieldmend.records.sources.stage import Stage
 from fieldmend.records.sources.text import Reject, record_lines
 from fieldmend.records.sql import one
-from fieldmend.records.table import clock, compass, parts, timing, written
+from fieldmend.records.table import clock, compass, dry, parts, timing, written
 from fieldmend.records.table.roles import Roles
 from fieldmend.records.table.shapes import MATRIX, Shape
 from fieldmend.records.vocabulary import MISSING
@@ -296,6 +296,11 @@ def _hours_sql(stage: Stage, time: Sequence[int]) -> str:
 
 def number_sql(stage: Stage, column: int) -> str:
     """SQL for the number in a cell; NULL if it holds none."""
+    number = _number_sql(stage, column)
+    return dry.number_sql(f"c{column}", number) if column in stage.dry else number
+
+
+def _number_sql(stage: Stage, column: int) -> str:
     cell = f"c{column}"
     if stage.kinds[column] in ("number", "integer"):
         return f"CAST({cell} AS DOUBLE)"

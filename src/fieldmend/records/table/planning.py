@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from fieldmend.errors import InputError
 from fieldmend.records.sources.stage import Stage
-from fieldmend.records.table import columns, compass, crossing, naming, owner, stamps, written
+from fieldmend.records.table import columns, compass, crossing, dry, naming, owner, stamps, written
 from fieldmend.records.table.loading import Plan
 from fieldmend.records.table.parts import Count
 from fieldmend.records.table.roles import Roles, Wanted
@@ -58,6 +58,7 @@ def roles_of(
         wanted = replace(wanted, time=time)
         written.settle(stage, at)
     compass.settle(stage)
+    dry.settle(stage)
     # Nodes measure one quantity: columns of several units are the conditions of one station.
     if (layout and layout.node is not None) or len(set(stage.units.values())) > 1:
         wanted = replace(wanted, station=True)
@@ -82,6 +83,8 @@ def _crossed(stage: Stage, bare: Sequence[str], wanted: Wanted) -> Roles:
         cross = crossing.found(readings, stage.units)
         if wanted.alone and not wanted.station:  # of several files each may be a station
             cross = cross or crossing.numbered(readings)
+            if roles.shape is MATRIX:
+                cross = cross or crossing.alike(readings)
     if roles.shape is MATRIX and not cross:
         said = {stage.units.get(bare[i], "") for i in roles.conditions}
         if len(said) == 1 and "" not in said:
@@ -91,9 +94,10 @@ def _crossed(stage: Stage, bare: Sequence[str], wanted: Wanted) -> Roles:
     beside = [bare[i] for i in roles.conditions if bare[i] not in cross]
     # What is no node's is the logger's, which is called after the file.
     shape = Crossed(cross | {name: (stage.stem, name) for name in beside})
+    of_all = stage.units.get("value", "") if roles.shape is MATRIX else ""
     for name, (_, condition) in cross.items():
-        if name in stage.units:
-            stage.units[condition] = stage.units[name]
+        if unit := stage.units.get(name, of_all):
+            stage.units[condition] = unit
     nodes = {node for node, _ in cross.values()}
     stage.notes.append(
         f"{shown(stage.name)}: each column is a node and a condition: "
