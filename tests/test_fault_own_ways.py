@@ -180,6 +180,16 @@ def test_who_has_nothing_to_be_excused_from_is_not_asked_about(monkeypatch):
     assert asked == []
 
 
+def test_nodes_are_scaled_once_however_many_are_asked_about(monkeypatch):
+    """Or time grows with the square of the nodes."""
+    scaled, plain = [], own.node_medians
+    monkeypatch.setattr(own, "node_medians", lambda X: scaled.append(X.shape) or plain(X))
+    company = _Company(followers())
+    for n in range(NODES):
+        company.left_over(n)
+    assert len(scaled) == 2
+
+
 @pytest.mark.parametrize("seed", range(3))
 def test_its_own_past_is_what_each_window_of_the_rest_says(seed):
     rng = np.random.default_rng(seed)
