@@ -431,11 +431,12 @@ class _There:
 
         About their means there: they have levels of their own in every part of a record.
         """
-        count = np.maximum(rest @ self.heard, 1.0)
-        mean, its = rest @ self.known / count, own @ self.heard / count
-        spread = rest @ self.square - count * mean**2
-        size = np.sqrt(np.maximum(spread * (own**2 @ self.heard - count * its**2), 0.0))
-        out: Array = (own @ self.known - count * mean * its) / np.where(size > 0, size, 1.0)
-        out[rest @ self.heard == 0] = -np.inf
+        heard, total, square = np.stack([rest, own, own**2]) @ self.heard
+        known, both = np.stack([rest, own]) @ self.known
+        count = np.maximum(heard, 1.0)
+        spread = rest @ self.square - known**2 / count
+        size = np.sqrt(np.maximum(spread * (square - total**2 / count), 0.0))
+        out: Array = (both - known * total / count) / np.where(size > 0, size, 1.0)
+        out[heard == 0] = -np.inf
         out[self.node] = -np.inf
         return out
