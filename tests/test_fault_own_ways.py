@@ -7,7 +7,7 @@ import pytest
 
 import fieldmend as fm
 from fieldmend import faults
-from fieldmend.faults.own_ways import as_others_do, as_rough, left_over, own_ways, visits
+from fieldmend.faults.own_ways import _Company, as_others_do, as_rough, own_ways, visits
 
 own = import_module("fieldmend.faults.own_ways")
 
@@ -57,7 +57,7 @@ def test_whom_the_others_foretell_they_may_accuse():
     X, late = followers(), marks((LATE, 0))
     X[LATE, 0] += 6.0
     X[LATE, 1:4] *= 4.0  # others go far, too
-    assert left_over(np.where(late, np.nan, X), 0) < 0.3
+    assert _Company(np.where(late, np.nan, X)).left_over(0) < 0.3
     assert not own_ways(X, late).any()
     assert own_ways(X, late, habit=True).any()
 
@@ -66,13 +66,13 @@ def test_nobody_goes_as_far_as_a_fault_among_strangers():
     rng = np.random.default_rng(1)
     X, late = rng.normal(size=(SLOTS, NODES)), marks((LATE, 0))
     X[LATE, 0] += 6.0
-    assert left_over(np.where(late, np.nan, X), 0) > 0.9
+    assert _Company(np.where(late, np.nan, X)).left_over(0) > 0.9
     assert not own_ways(X, late).any()
 
 
 def test_who_seems_to_be_foretold_by_chance_is_not_where_nobody_is():
     walks = np.cumsum(np.random.default_rng(3).normal(size=(SLOTS, NODES)), axis=0)
-    untold = [left_over(walks, n) for n in range(NODES)]
+    untold = [_Company(walks).left_over(n) for n in range(NODES)]
     lucky = int(np.argmin(untold))
     assert untold[lucky] < 0.7 < np.median(untold)
     late = marks((LATE, lucky))
@@ -94,7 +94,7 @@ def test_what_wanders_does_not_jump():
 def test_too_few_readings_tell_nothing():
     X = pumps()
     X[30:, 0] = np.nan
-    assert left_over(X, 0) == 0
+    assert _Company(X).left_over(0) == 0
 
 
 def test_a_visit_to_another_level_is_what_a_switch_does():
@@ -173,11 +173,21 @@ def test_what_was_lost_in_an_event_is_what_the_event_shows():
 
 def test_who_has_nothing_to_be_excused_from_is_not_asked_about(monkeypatch):
     asked = []
-    monkeypatch.setattr(own, "left_over", lambda _, node: asked.append(node) or 0.0)
+    monkeypatch.setattr(_Company, "left_over", lambda _, node: asked.append(node) or 0.0)
     X, single = followers(), marks((slice(100, 102), 2), (slice(300, 301), 5))
     assert not as_others_do(X, single, np.zeros_like(single)).any()
     assert not visits(X, single).any()
     assert asked == []
+
+
+def test_nodes_are_scaled_once_however_many_are_asked_about(monkeypatch):
+    """Or time grows with the square of the nodes."""
+    scaled, plain = [], own.node_medians
+    monkeypatch.setattr(own, "node_medians", lambda X: scaled.append(X.shape) or plain(X))
+    company = _Company(followers())
+    for n in range(NODES):
+        company.left_over(n)
+    assert len(scaled) == 2
 
 
 @pytest.mark.parametrize("seed", range(3))

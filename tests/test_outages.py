@@ -6,12 +6,14 @@ import numpy as np
 import pytest
 
 import fieldmend as fm
-from fieldmend.field import honest
+from fieldmend.field import honest, outages
 from fieldmend.field.cycles import layered_course, long_enough
+from fieldmend.field.fitting import quick_field
 from fieldmend.field.holdout import calibrate
 from fieldmend.field.lean import lean_to_second
 from fieldmend.field.model import Data
 from fieldmend.field.outages import outage_numbers, silent_slots, usual_company
+from fieldmend.field.routine import Routine
 
 DAY = 24
 
@@ -32,6 +34,27 @@ def test_a_cut_between_slots_ends_an_outage():
     silent = np.array([True, True, True, False, True])
     slots = np.array([0, 1, 5, 6, 7])
     np.testing.assert_array_equal(outage_numbers(silent, slots), [0, 0, 1, -1, 2])
+
+
+def test_a_silence_lasts_from_a_twelfth_of_the_day_on():
+    silent = np.array([1, 0, 1, 1, 0, 1, 1, 1, 0], dtype=bool)
+    slots = np.arange(9)
+    for length, wanted in ((36, [5, 6, 7]), (24, [2, 3, 5, 6, 7]), (7, [2, 3, 5, 6, 7]), (60, [])):
+        found = outages.lasting_silence(silent, slots, length)
+        np.testing.assert_array_equal(np.flatnonzero(found), wanted)
+    assert not outages.lasting_silence(silent, 2 * slots, 24).any()  # each by itself
+    assert not outages.lasting_silence(np.zeros(9, dtype=bool), slots, 24).any()
+
+
+def test_the_usual_course_is_not_fitted_for_silences_that_are_bridged():
+    truth = np.sin(2 * np.pi * np.arange(240) / 24) * np.ones((8, 1))
+    field = quick_field(Data(truth, np.ones(truth.shape, dtype=bool), np.arange(240)), 0)
+    for silent, learnt in ((np.s_[10::20], False), (np.s_[100:112], True)):
+        used = np.ones(truth.shape, dtype=bool)
+        used[:, silent] = False
+        data = Data(np.where(used, truth, 0.0), used, np.arange(240))
+        found = Routine.learnt(field, data, (24,), np.random.default_rng(0))
+        assert (found is not None) is learnt
 
 
 def test_one_outage_is_one_witness():

@@ -358,62 +358,85 @@ class _Company:
         Not where they do so of fewer than half of the nodes: things that wander go alike now and
         then, and one of them may seem to be foretold.
         """
-        return self._is_close() and left_over(self.sound, node) <= UNTOLD
+        return self._is_close() and self.left_over(node) <= UNTOLD
 
     def _is_close(self) -> bool:
         if self._close is None:
             heard = np.flatnonzero((~np.isnan(self.sound)).sum(axis=0) >= FEWEST)
             some = np.unique(np.linspace(0, max(heard.size - 1, 0), ASKED_OF).astype(int))
-            told = [left_over(self.sound, int(n)) for n in heard[some[: heard.size]]]
+            told = [self.left_over(int(n)) for n in heard[some[: heard.size]]]
             self._close = bool(np.median(told) <= UNTOLD) if told else True
         return self._close
 
+    @cached_property
+    def _usual(self) -> tuple[Array, Array]:
+        """Level of each node, and its distance from there in the middle; 1 where it has none."""
+        level = node_medians(self.sound)
+        size = node_medians(np.abs(self.sound - level))
+        return level, np.where(size > 0, size, 1.0)
 
-def left_over(sound: Array, node: int) -> float:
-    """Which part of a node's distance from its level is left when the others foretell it.
+    def left_over(self, node: int) -> float:
+        """Which part of a node's distance from its level is left when the others foretell it.
 
-    In parts of its record that they did not see: each quarter of its readings is foretold by the
-    line through the other three. 0 where too few readings tell.
-    """
-    at = np.flatnonzero(~np.isnan(sound[:, node]))
-    if at.size < FEWEST:
-        return 0.0
-    at = at[np.unique(np.linspace(0, at.size - 1, min(ASKED, at.size)).astype(int))]
-    off = away = 0.0
-    for part in np.array_split(np.arange(at.size), PARTS):
-        line, level = _errors(sound[at], node, np.delete(np.arange(at.size), part), part)
-        off, away = off + line, away + level
-    return off / away if away > 0 else 1.0
-
-
-def _errors(sound: Array, node: int, rest: Array, part: Array) -> tuple[float, float]:
-    """How far a node is off the line through the rest, and off its level there, in the middle.
-
-    Medians, and a limit on what is learnt from: some of it may be false, and nobody knows yet.
-    """
-    centre = node_medians(sound[rest])
-    deviation = sound - centre
-    size = node_medians(np.abs(deviation[rest]))
-    scaled = np.clip(deviation / np.where(size > 0, size, 1.0), -CLIPPED, CLIPPED)
-    likeness = _likeness(scaled[rest], node)
-    likest = np.argsort(-likeness, kind="stable")[:LIKEST]
-    some = np.unique(np.linspace(0, len(centre) - 1, min(CROWD, len(centre))).astype(int))
-    told = [slot_medians(scaled[:, who[who != node]]) for who in (some, likest)]
-    known = np.column_stack([np.ones(len(sound)), *np.nan_to_num(told)])
-    limit = CLIPPED * size[node] if size[node] > 0 else np.inf
-    own = np.clip(deviation[:, node], -limit, limit)
-    squares = known[rest].T @ known[rest] + RIDGE * len(rest) * np.eye(3)
-    line = known @ np.linalg.solve(squares, known[rest].T @ own[rest])
-    return middle(np.abs(own - line)[part]), middle(np.abs(own)[part])
+        In parts of its record that they did not see: each quarter of its readings is foretold by
+        the line through the other three. 0 where too few readings tell. Whatever is done for each
+        node of a large network takes time with the square of the nodes: how the others are scaled
+        is asked once, of all their readings.
+        """
+        at = np.flatnonzero(~np.isnan(self.sound[:, node]))
+        if at.size < FEWEST:
+            return 0.0
+        at = at[np.unique(np.linspace(0, at.size - 1, min(ASKED, at.size)).astype(int))]
+        level, size = self._usual
+        there = _There(np.clip((self.sound[at] - level) / size, -CLIPPED, CLIPPED), node)
+        off = away = 0.0
+        for part in np.array_split(np.arange(at.size), PARTS):
+            line, rest = there.errors(self.sound[at, node], part)
+            off, away = off + line, away + rest
+        return off / away if away > 0 else 1.0
 
 
-def _likeness(scaled: Array, node: int) -> Array:
-    """How each node goes with one, where both were heard; itself and the unheard last."""
-    own = scaled[:, [node]]
-    both = ~np.isnan(scaled) & ~np.isnan(own)
-    x, y = np.where(both, scaled, 0.0), np.where(both, own, 0.0)
-    size = np.sqrt((x**2).sum(axis=0) * (y**2).sum(axis=0))
-    out: Array = (x * y).sum(axis=0) / np.where(size > 0, size, 1.0)
-    out[~both.any(axis=0)] = -np.inf
-    out[node] = -np.inf
-    return out
+class _There:
+    """All nodes in the slots in which one was heard, each beside its level, in its own spread."""
+
+    def __init__(self, scaled: Array, node: int) -> None:
+        self.scaled, self.node = scaled, node
+        heard = ~np.isnan(scaled)
+        self.heard, self.known = heard.astype(np.float64), np.where(heard, scaled, 0.0)
+        self.square = self.known**2
+        count = scaled.shape[1]
+        crowd = np.unique(np.linspace(0, count - 1, min(CROWD, count)).astype(int))
+        self.crowd = np.nan_to_num(slot_medians(scaled[:, crowd[crowd != node]]))
+
+    def errors(self, own: Array, part: Array) -> tuple[float, float]:
+        """How far a node is off the line through the rest, and off its level there, in the middle.
+
+        Medians, and a limit on what is learnt from: some of it may be false, and nobody knows yet.
+        """
+        rest = np.ones(own.size, dtype=np.bool_)
+        rest[part] = False
+        own = own - middle(own[rest])
+        limit = CLIPPED * middle(np.abs(own[rest]))
+        own = np.clip(own, -limit, limit) if limit > 0 else own
+        likest = np.argsort(-self._likeness(np.where(rest, own, 0.0), rest), kind="stable")[:LIKEST]
+        likest = likest[likest != self.node]
+        told = self.crowd, np.nan_to_num(slot_medians(self.scaled[:, likest]))
+        known = np.column_stack([np.ones(own.size), *told])
+        squares = known[rest].T @ known[rest] + RIDGE * np.count_nonzero(rest) * np.eye(3)
+        line = known @ np.linalg.solve(squares, known[rest].T @ own[rest])
+        return middle(np.abs(own - line)[part]), middle(np.abs(own)[part])
+
+    def _likeness(self, own: Array, rest: Mask) -> Array:
+        """How each node goes with one in the rest; itself and the unheard last.
+
+        About their means there: they have levels of their own in every part of a record.
+        """
+        heard, total, square = np.stack([rest, own, own**2]) @ self.heard
+        known, both = np.stack([rest, own]) @ self.known
+        count = np.maximum(heard, 1.0)
+        spread = rest @ self.square - known**2 / count
+        size = np.sqrt(np.maximum(spread * (square - total**2 / count), 0.0))
+        out: Array = (both - known * total / count) / np.where(size > 0, size, 1.0)
+        out[heard == 0] = -np.inf
+        out[self.node] = -np.inf
+        return out

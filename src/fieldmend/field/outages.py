@@ -10,6 +10,7 @@ from fieldmend.field.jumps import Index
 _SILENT = 0.5  # of the nodes usually heard: with fewer, a slot is silent
 _DAYS = 5  # that tell at which hours nobody is heard
 _REST, _SELDOM = 12, 3.0  # part of a day, and times what passes between the other hours
+_BRIEF = 2  # slots of a silence that lasts, at least, however short a day is
 _CHANCE = 4.0  # standard deviations: so few are not heard by chance
 
 
@@ -24,6 +25,17 @@ def silent_slots(used: Mask, usual: float) -> Mask:
     chance = np.sqrt(usual * max(1.0 - usual / len(used), 0.0))
     out: Mask = used.sum(axis=0) < min(_SILENT * usual, usual - _CHANCE * chance)
     return out
+
+
+def lasting_silence(silent: Mask, slots: Index, length: int) -> Mask:
+    """Slots of silences of a twelfth of the day (`length` slots) or more.
+
+    Shorter ones are bridged from both sides; and in a long record chance alone silences half of a
+    small network now and then, for a slot.
+    """
+    number = outage_numbers(silent, slots)
+    lasts = np.bincount(number[silent], minlength=1) >= max(length // _REST, _BRIEF)
+    return np.asarray(silent & lasts[number])
 
 
 def closed_slots(heard: Mask, slots: Index, length: int) -> Mask:

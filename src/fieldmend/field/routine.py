@@ -16,11 +16,11 @@ import numpy as np
 from fieldmend.core.prox import Array
 from fieldmend.field.cycles import Course, layered_course, without
 from fieldmend.field.model import Data, Field, estimate, follow, improve, update_factors
-from fieldmend.field.outages import silent_slots, usual_company
+from fieldmend.field.outages import lasting_silence, silent_slots, usual_company
 from fieldmend.field.trials import bridged, refitted
 
 _TOL, _MOST = 1e-3, 40  # of conjugate gradients
-_WORTH = 20  # lost entries in silent slots that make the usual course worth its time
+_WORTH = 20  # lost entries in silences that last that make the usual course worth its time
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,10 @@ class Routine:
         """From a fitted field; None where no outage, or no period, makes it worth while."""
         enough = tuple(lengths)
         silent = silent_slots(clean.used, usual_company(clean.used))
-        if not enough or int(clean.lost[:, silent].sum()) < _WORTH:
+        if not enough:
+            return None
+        lasting = lasting_silence(silent, clean.slots, min(enough))
+        if int(clean.lost[:, lasting].sum()) < _WORTH:
             return None
         course, believed = layered_course(clean, enough)
         rest = without(clean, course)
