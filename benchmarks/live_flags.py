@@ -27,7 +27,8 @@ DAY, BEFORE = 288, 50  # slots
 DRIFTS = 8  # column of a line
 GATES = 0.5, 0.75, 1.0, 1.5, 2.0, 3.0  # times what the past says, to see what that would give
 At = tuple[int, int]
-REAL = 9  # cases of IntelLab: their numbers, with or without the file
+REAL = 14  # cases of IntelLab: their numbers, with or without the file
+LATER = range(DAY // 2, 3 * DAY, DAY // 2)  # slots that the stream may begin later
 FIRST = 400  # slots of the stream that its first model is fitted to; then one a day
 Part = tuple[slice, list[slice]]  # slots that a model is fitted to, and that it follows
 HEAD = (
@@ -66,12 +67,21 @@ def real() -> Iterator[Case]:
         yield Case("IntelLab °C alone", alone, [part], said, "temperature", (1.0, 2.0))
     part, said = parts[0]
     yield Case("IntelLab %, with temperature", both, [part], said, "humidity", (3.0,))
-    starts = range(FIRST, len(both.times), DAY)
-    runs = [(slice(0, t), [slice(t, min(t + DAY, len(both.times)))]) for t in starts]
     said = (f"all before: the first {FIRST} slots, then each day anew", "what comes after them")
-    sizes = (1.0, 2.0, 5.0)
+    runs, sizes = as_it_runs(len(both.times)), (1.0, 2.0, 5.0)
     yield Case("IntelLab °C, with humidity", both, runs, said, "temperature", sizes, rounds=4)
     yield Case("IntelLab °C alone", alone, runs, said, "temperature", sizes, rounds=4)
+    for later in LATER:
+        rest = cut(both, slice(later, len(both.times)))
+        said = (f"the same, begun {later // (DAY // 24)} h later", "what comes after them")
+        runs = as_it_runs(len(rest.times))
+        yield Case("IntelLab °C, with humidity", rest, runs, said, "temperature", (1.0,))
+
+
+def as_it_runs(slots: int) -> list[Part]:
+    """The first model of so many slots, then one a day."""
+    starts = range(FIRST, slots, DAY)
+    return [(slice(0, t), [slice(t, min(t + DAY, slots))]) for t in starts]
 
 
 def simulated() -> Iterator[Case]:

@@ -61,6 +61,18 @@ def test_while_our_own_clock_is_not_set_nothing_is_refused_for_good(intake):
     assert counts(intake)["readings"]["rejected"] == 0
 
 
+def test_another_value_at_the_same_time_is_no_repeat(intake):
+    """The hour that local time has twice in autumn must not be lost as repeats."""
+    assert intake.post([message(t=20.5, u=1)])["stored"] == 2
+    assert intake.post([message(t=21.5, u=1)]) == {"stored": 0, "duplicate": 1, "rejected": 1}
+    found = counts(intake)
+    assert found["rejected"] == {"another value": 1}
+    assert found["readings"]["received"] == 4
+    (refused,) = View(intake.journal.folder).rejects()
+    assert refused["text"].startswith("m1 t 2026-")
+    assert refused["text"].endswith("21.5, kept: 20.5")
+
+
 def test_local_time_is_told_from_what_it_looks_like(intake):
     assert intake.post([message(seconds=-7200)])["rejected"] == 1
     (refused,) = View(intake.journal.folder).rejects()

@@ -1,6 +1,7 @@
 """What goes out: at least once and always the same; old days into Parquet; a folder recovered."""
 
 import json
+import sqlite3
 import stat
 import threading
 from contextlib import closing
@@ -14,7 +15,7 @@ import fieldmend as fm
 import postgresql
 from fieldmend.errors import InputError
 from fieldmend.live.journal import FILE, Journal, read_only
-from fieldmend.live.keeping import move_old_days
+from fieldmend.live.keeping import Keeper, move_old_days
 from fieldmend.live.lock import Lock, holder
 from fieldmend.live.outbox import Sender
 from fieldmend.live.settings import DAY
@@ -179,6 +180,24 @@ def test_what_comes_of_a_day_that_was_moved_joins_it(live, tmp_path):
         assert stat.S_IMODE(file.stat().st_mode) == 0o600
 
 
+def test_days_stay_while_the_disk_is_full_and_are_tried_again(live, monkeypatch, caplog):
+    """A thread that died of it would never try again, and tell nobody."""
+    from fieldmend.live import keeping
+
+    def full(*given):
+        raise sqlite3.OperationalError("database or disk is full")
+
+    live.slot(FITTED)
+    keeper = Keeper(live.station, keep=0)
+    with monkeypatch.context() as patched:
+        patched.setattr(keeping, "move_old_days", full)
+        keeper.look(live.clock.now())
+        keeper.end(whole=True)
+    assert "old days stay in the journal: database or disk is full" in caplog.text
+    keeper.look_again(live.clock.now())
+    keeper.end(whole=True)
+
+
 def test_a_reading_that_comes_while_its_day_is_moved_is_not_forgotten(live, monkeypatch):
     from fieldmend.live import keeping
 
@@ -207,12 +226,12 @@ def test_a_reading_that_comes_while_its_day_is_moved_is_not_forgotten(live, monk
 def test_days_stay_while_a_model_is_fitted_to_them(monkeypatch):
     from types import SimpleNamespace
 
-    from fieldmend.live import running
+    from fieldmend.live import keeping
 
     moved = []
-    monkeypatch.setattr(running, "move_old_days", lambda _, before, __: moved.append(before))
+    monkeypatch.setattr(keeping, "move_old_days", lambda _, before, __: moved.append(before))
     one = SimpleNamespace(models=SimpleNamespace(fitting=True), closed=9 * DAY, journal=None)
-    keeper = running._Keeper(one, 2 * DAY)
+    keeper = Keeper(one, 2 * DAY)
     keeper.look(9 * DAY)
     assert keeper.thread is None
     one.models.fitting = False

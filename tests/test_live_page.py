@@ -185,10 +185,13 @@ def test_the_empty_page_tells_a_command_that_fills_it(chromium, tmp_path):
 
 def test_the_empty_page_names_the_source_that_was_given(chromium, tmp_path):
     order = Order("mqtt://hub/it's/#", tmp_path, Settings(), topic="site/{node}")
-    with served(Filled(tmp_path), source=order.source, check=order.check()) as client:
+    empty = Filled(tmp_path)
+    empty.intake.health.source = "no broker at hub, nothing comes"
+    with served(empty, source=order.source, check=order.check()) as client:
         visit(chromium, client)
         chromium.wait("document.querySelector('#empty pre')")
         assert "Readings come from mqtt://hub/it's/#" in text(chromium, "#empty")
+        assert text(chromium, "#lead") == "no broker at hub, nothing comes"
         command = chromium.page.locator("#empty pre").first.inner_text()
         words = ["fieldmend", "live", order.source, "--topic", "site/{node}", "--check"]
         assert shlex.split(command) == words

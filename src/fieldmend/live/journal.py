@@ -174,13 +174,8 @@ def put(connection: sqlite3.Connection, **values: str | int | float | None) -> N
     connection.executemany("INSERT OR REPLACE INTO meta VALUES (?, ?)", values.items())
 
 
-def count(connection: sqlite3.Connection, **numbers: int) -> None:
-    """Add to counters, within a transaction."""
-    add(connection, numbers)
-
-
 def add(connection: sqlite3.Connection, numbers: dict[str, int]) -> None:
-    """Add to counters whose names are no identifiers, within a transaction."""
+    """Add to counters, within a transaction."""
     connection.executemany(
         "INSERT INTO counters VALUES (?, ?) "
         "ON CONFLICT DO UPDATE SET value = value + excluded.value",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import sqlite3
+import threading
 from collections.abc import Callable, Mapping
 from contextlib import closing
 from pathlib import Path
@@ -12,15 +13,64 @@ import numpy as np
 
 from fieldmend.export.table import connection as duckdb_connection
 from fieldmend.export.table import copy
-from fieldmend.export.writing import whole
+from fieldmend.export.writing import OutputError, whole
 from fieldmend.grid import stamp
 from fieldmend.live.closing import messages
 from fieldmend.live.journal import Journal, read_only
-from fieldmend.live.settings import DAY
+from fieldmend.live.settings import DAY, HOUR
+from fieldmend.live.station import Station
 
 log = logging.getLogger(__name__)
 FOLDER = "days"
 FORMAT = "FORMAT parquet, COMPRESSION zstd"
+
+
+class Keeper:
+    """Old days into Parquet, in a thread: a large day takes its time."""
+
+    def __init__(self, station: Station, keep: int | None) -> None:
+        self.station, self.keep = station, keep
+        self.thread: threading.Thread | None = None
+        self.next = 0
+        self.ended = threading.Event()
+
+    def look(self, now: int) -> None:
+        """Begin with what is due, once an hour."""
+        if self.keep is None or now < self.next or self.station.closed is None:
+            return
+        if self.thread is not None and self.thread.is_alive():
+            return
+        if self.station.models.fitting:
+            return  # a fit to the past of a backlog still has to read its days
+        self.next = now + HOUR
+        before = self.station.closed - self.keep
+        self.thread = threading.Thread(target=self._move, args=(before,), daemon=True)
+        self.thread.start()
+
+    def look_again(self, now: int) -> None:
+        """Once more at a source's end, for the days since the last look."""
+        self._wait()
+        self.next = 0
+        self.look(now)
+
+    def end(self, *, whole: bool) -> None:
+        """Wait for the day that is being written; for all of them, if `whole`.
+
+        A process that ends beside a thread that writes is killed by it.
+        """
+        if not whole:
+            self.ended.set()
+        self._wait()
+
+    def _wait(self) -> None:
+        if self.thread is not None:
+            self.thread.join()
+
+    def _move(self, before: int) -> None:
+        try:
+            move_old_days(self.station.journal, before, self.ended.is_set)
+        except (OutputError, OSError, sqlite3.Error) as error:
+            log.warning("old days stay in the journal: %s", error)
 
 
 def move_old_days(journal: Journal, before: int, ended: Callable[[], bool] = lambda: False) -> int:

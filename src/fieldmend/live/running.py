@@ -14,17 +14,16 @@ from pathlib import Path
 from typing import Any
 
 from fieldmend.errors import InputError
-from fieldmend.export.writing import OutputError
 from fieldmend.field.fieldmodel import FieldModel
 from fieldmend.live.clock import Clock, WallClock
 from fieldmend.live.companions import Companions
 from fieldmend.live.intake import Intake
 from fieldmend.live.journal import Journal, put
-from fieldmend.live.keeping import move_old_days
+from fieldmend.live.keeping import Keeper
 from fieldmend.live.lock import Lock
 from fieldmend.live.modelling import Models
 from fieldmend.live.outbox import Sender
-from fieldmend.live.settings import HOUR, Settings
+from fieldmend.live.settings import Settings
 from fieldmend.live.sources.feed import Feed, Source
 from fieldmend.live.sources.file import GrowingFile
 from fieldmend.live.sources.lines import StandardInput
@@ -250,7 +249,7 @@ class Live:
         self.say(f"the network's page: {self._server.url}")
 
     def _loop(self, station: Station, reader: threading.Thread | None) -> None:
-        keeper = _Keeper(station, self.order.settings.keep)
+        keeper = Keeper(station, self.order.settings.keep)
         try:
             while not self.ended.is_set():
                 if station.tick():
@@ -269,53 +268,6 @@ class Live:
         if station.progress.behind(self.clock.now()) or station.models.fitting:
             return False
         return not station.tick()
-
-
-class _Keeper:
-    """Old days into Parquet, in a thread: a large day takes its time."""
-
-    def __init__(self, station: Station, keep: int | None) -> None:
-        self.station, self.keep = station, keep
-        self.thread: threading.Thread | None = None
-        self.next = 0
-        self.ended = threading.Event()
-
-    def look_again(self, now: int) -> None:
-        """Once more at a source's end, for the days since the last look."""
-        self._wait()
-        self.next = 0
-        self.look(now)
-
-    def end(self, *, whole: bool) -> None:
-        """Wait for the day that is being written; for all of them, if `whole`.
-
-        A process that ends beside a thread that writes is killed by it.
-        """
-        if not whole:
-            self.ended.set()
-        self._wait()
-
-    def _wait(self) -> None:
-        if self.thread is not None:
-            self.thread.join()
-
-    def look(self, now: int) -> None:
-        if self.keep is None or now < self.next or self.station.closed is None:
-            return
-        if self.thread is not None and self.thread.is_alive():
-            return
-        if self.station.models.fitting:
-            return  # a fit to the past of a backlog still has to read its days
-        self.next = now + HOUR
-        before = self.station.closed - self.keep
-        self.thread = threading.Thread(target=self._move, args=(before,), daemon=True)
-        self.thread.start()
-
-    def _move(self, before: int) -> None:
-        try:
-            move_old_days(self.station.journal, before, self.ended.is_set)
-        except (OutputError, OSError) as error:
-            log.warning("old days stay in the journal: %s", error)
 
 
 def _session(journal: Journal) -> str:

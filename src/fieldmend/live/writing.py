@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from fieldmend.field.fieldmodel import FieldModel
 from fieldmend.grid import stamp
@@ -22,6 +22,7 @@ MOST_CONDITIONS = 100
 # Ids that may join in a day once there is a model: so many, or this share of those known.
 NEW_NODES, NEW_SHARE = 100, 0.5
 DAY = 86_400 * SECOND
+Row = tuple[int, int, int, float, int]  # of `readings`
 RESTART = 100_000  # a sequence number that leaps further has started again
 
 
@@ -105,20 +106,20 @@ class Writer:
                 continue
             rows.append((read.time, *ids, read.value, arrived))
             heard.append((ids[0], read))
+        received = len(rows) + len(refused)
         stored, late = self._insert(connection, rows)
+        if stored < len(rows):
+            refused += _other_values(connection, rows, heard)
         self._note(connection, heard, arrived)
         rejected = len(refused)
+        duplicate = received - stored - rejected
         numbers = Counter(f"rejected {one.why}" for one in refused)
         numbers.update(
-            received=len(rows) + rejected,
-            stored=stored,
-            duplicate=len(rows) - stored,
-            rejected=rejected,
-            late=late,
+            received=received, stored=stored, duplicate=duplicate, rejected=rejected, late=late
         )
         add(connection, dict(numbers))
         self._reject(connection, refused, arrived)
-        return {"stored": stored, "duplicate": len(rows) - stored, "rejected": rejected}
+        return {"stored": stored, "duplicate": duplicate, "rejected": rejected}
 
     def introduce(self, connection: sqlite3.Connection, model: FieldModel) -> None:
         """Nodes and conditions that a model knows: they belong to the network, heard or not."""
@@ -176,9 +177,7 @@ class Writer:
     def _has_model(connection: sqlite3.Connection) -> bool:
         return connection.execute("SELECT 1 FROM models WHERE taken LIMIT 1").fetchone() is not None
 
-    def _insert(
-        self, connection: sqlite3.Connection, rows: list[tuple[int, int, int, float, int]]
-    ) -> tuple[int, int]:
+    def _insert(self, connection: sqlite3.Connection, rows: list[Row]) -> tuple[int, int]:
         """How many were new, and how many of those came after their slot was closed."""
         before = connection.total_changes
         connection.executemany("INSERT OR IGNORE INTO readings VALUES (?, ?, ?, ?, ?)", rows)
@@ -247,6 +246,18 @@ class Writer:
         connection.execute(
             "DELETE FROM rejects WHERE id <= (SELECT max(id) FROM rejects) - ?", (KEPT_REJECTS,)
         )
+
+
+def _other_values(
+    connection: sqlite3.Connection, rows: list[Row], heard: list[tuple[int, Reading]]
+) -> Iterator[Refused]:
+    """No repeats: another value at a time that has one, as in the hour that autumn has twice."""
+    for row, (_, read) in zip(rows, heard, strict=True):
+        (kept,) = connection.execute(
+            "SELECT value FROM readings WHERE time = ? AND node = ? AND condition = ?", row[:3]
+        ).fetchone()
+        if kept != read.value:
+            yield Refused("another value", f"{_said(read)}, kept: {kept}")
 
 
 def _fill(connection: sqlite3.Connection, node: int, sequence: int) -> None:

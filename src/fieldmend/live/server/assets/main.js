@@ -66,7 +66,7 @@ function headline(now) {
     : `${count(heardNow)} of ${counted(now.nodes.length, "node")} heard; ${visits ? `${count(visits)} need${visits === 1 ? "s" : ""} a visit` : "none needs a visit"}`;
   const lead = [];
   if (now.slot !== null) lead.push(`Slot of ${moment(Date.parse(now.slot))}, ${duration(now.slot_seconds)} long${old(now)}`);
-  if (now.nodes.length && now.status === "ok" && now.why) lead.push(shown(now.why, 300));
+  if (now.status === "ok" && now.why) lead.push(shown(now.why, 300));
   byId("lead").textContent = lead.join(" · ");
   const trouble = byId("trouble");
   trouble.hidden = now.status !== "degraded";
