@@ -68,7 +68,7 @@ def test_progress_rises_from_nothing_to_all(weather):
 
 def test_the_filter_of_a_model_is_calibrated_on_all_of_a_short_record(rec):
     one, live = rec["temperature"], rec.model["temperature"].live
-    again = replay(one.fitted, one.observed, np.isin(one.flag, KEPT), first=0)
+    again = replay(one.fitted, one.observed, np.isin(one.flag, KEPT), slot=rec.grid.slot)
     assert live.gate == again.gate
     np.testing.assert_array_equal(live.calibration.factor, again.calibration.factor)
 
@@ -77,7 +77,7 @@ def test_the_filter_of_a_model_is_calibrated_on_the_newest_of_a_long_one(rec, mo
     monkeypatch.setattr(modelling, "NEWEST", 60)
     one, live = rec["temperature"], modelling.model_of(rec)["temperature"].live
     kept = np.isin(one.flag[90:], KEPT)
-    again = replay(one.fitted, one.observed[90:], kept, first=90)
+    again = replay(one.fitted, one.observed[90:], kept, first=90, slot=rec.grid.slot)
     np.testing.assert_array_equal(live.calibration.factor, again.calibration.factor)
 
 

@@ -34,7 +34,7 @@ Measure = Callable[..., list[Row]]
 # What the numbers depend on. Editing a figure or the page does not invalidate a night's work.
 COMPUTING = (
     "automatic.py", "core", "decomposition.py", "diagnostics", "faults", "field", "geo.py",
-    "methods.py", "metrics.py", "quantities", "simulate",
+    "leading.py", "methods.py", "metrics.py", "quantities", "simulate",
 )  # fmt: skip
 SHARED = ("contestants", "sampling")  # of the experiments
 # Names in an experiment's file that say which cells there are, or sum them up.
