@@ -73,6 +73,14 @@ def implied(X: Array, trusted: Mask, known: Implied | None = None) -> Implied:
     return Implied(residual * scale, _spread(residual, trusted) * scale, X, trusted)
 
 
+def by_median(X: Array, trusted: Mask) -> Implied:
+    """The plainest prediction: every node does as the slot's median node does, at its own level."""
+    own = X - np.nan_to_num(node_medians(np.where(trusted, X, np.nan)))
+    residual = own - _typical(own, trusted)[:, None]
+    residual -= np.nan_to_num(node_medians(np.where(trusted, residual, np.nan)))
+    return Implied(residual, _spread(residual, trusted), X, trusted)
+
+
 def _residuals(Z: Array, trusted: Mask, loadings: Array, noise: Array) -> Array:
     out = np.empty_like(Z)
     step = max(1, BLOCK // Z.shape[1])

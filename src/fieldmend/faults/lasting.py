@@ -15,8 +15,10 @@ from fieldmend.core.ranks import quantiles
 from fieldmend.faults.answers import estranged
 from fieldmend.faults.astray import absurd, displaced, runaway, strayed
 from fieldmend.faults.battery import on_low_battery
+from fieldmend.faults.crews import by_crews
 from fieldmend.faults.events import (
     DAY,
+    WITNESSES,
     keeps_its_distance,
     local,
     mostly,
@@ -36,7 +38,7 @@ from fieldmend.faults.gross import (
     stuck,
     unreal,
 )
-from fieldmend.faults.implied import Implied, implied
+from fieldmend.faults.implied import Implied, by_median, implied
 from fieldmend.faults.labels import Context
 from fieldmend.faults.levels import shifted
 from fieldmend.faults.own_ways import as_rough, own_ways
@@ -46,7 +48,7 @@ from fieldmend.faults.remembered import Expect, elsewhere
 from fieldmend.faults.runs import runs_of
 from fieldmend.faults.seen_too import by_conditions, seen_too
 from fieldmend.faults.settling import settled
-from fieldmend.faults.shifts import FEWEST_DAYS
+from fieldmend.faults.shifts import FEWEST_DAYS, highest
 from fieldmend.faults.stretches import (
     Array,
     Mask,
@@ -64,6 +66,8 @@ from fieldmend.quantities import Kind
 FEWEST_NODES = 3
 # Slots over which a departure from the others is averaged, and the least |mean z| that counts.
 SMOOTH, LOW, HIGH = 15, 2.0, 4.5
+# Part of a record that a departure lasts, at the most, if only what single nodes do makes it one.
+BRIEF = 0.1
 # Departures are looked for again with the last ones left out.
 PASSES = 2
 # One node that has moved far hides the next.
@@ -331,27 +335,62 @@ def _accompanied(values: Array, far: Mask, context: Context) -> Mask:
 def departed(values: Array, left_out: Mask, gone: Mask, context: Context, field: Implied) -> Mask:
     """Stretches in which a node leaves what the others imply, further than the network's nodes do.
 
+    Two witnesses are asked: `field`, and the plain median of the slot's nodes, which a third of
+    them cannot lead astray. Each is measured by itself: where it explains nodes badly, they wander
+    from it, and it accuses nobody.
+    """
+    middle = by_median(values, ~np.isnan(values) & ~left_out)
+    out = _departed(values, left_out, gone, context, field)
+    # A node that is accused as it is may have a wrong level: it is asked about in the next pass.
+    level = ~(out & ~gone).any(axis=0)
+    none = np.zeros_like(gone)
+    return out | _brief(_departed(values, left_out, none, context, middle) & level)
+
+
+def _departed(values: Array, left_out: Mask, gone: Mask, context: Context, field: Implied) -> Mask:
+    """The same by one witness.
+
     z = residual/spread; |mean₁₅ z| has to exceed max(4.5, q95·(q95/q75)^2.5) of the network's own
-    |mean₁₅ z|, or hold one of the readings that are `gone`; the stretch reaches as far as
-    |mean₁₅ z| > max(2, q90). Nothing is said where neighbours depart with it (a local event), or
-    where fewer than half of the nodes heard are trusted.
+    |mean₁₅ z|, or hold one of the readings that are `gone`; or be farther than hardly a node of so
+    many would go (`highest`), in what is brief enough to ask others about. The stretch reaches as
+    far as |mean₁₅ z| > max(2, q90). Nothing is said where neighbours depart with it (a local
+    event), or where fewer than half of the nodes heard are trusted.
     """
     trusted = ~np.isnan(values) & ~left_out
+    heard = (~np.isnan(values)).sum(axis=1)
+    decided = (trusted.sum(axis=1) >= 0.5 * heard)[:, None]
     # A departure smaller than what the sensor can tell apart is none.
     z = np.clip(field.residual / np.maximum(field.spread, resolution(values)), -1e4, 1e4)
-    heard = (~np.isnan(values)).sum(axis=1)
-    known = ~np.isnan(z) & (trusted.sum(axis=1) >= 0.5 * heard)[:, None]
+    known = ~np.isnan(z) & decided
     # What was found already must not make its neighbours look bad.
-    mean = _rolling_mean(z, known & ~left_out)
-    low, high = _limits(np.abs(mean[known & ~left_out]))
+    usual = known & ~left_out
+    mean = _rolling_mean(z, usual)
+    low, high = _limits(np.abs(mean[usual]))
     out = _departures(z, mean, known, gone, (low, high))
+    top = np.where(usual, np.abs(mean), 0.0).max(axis=0)
+    crowd = values.shape[1] >= 2 * WITNESSES  # of fewer, half says little
+    if crowd and (less := max(HIGH, highest(top))) < high:
+        out |= _brief(_departures(z, mean, known, gone, (low, less)) & ~out)
     fresh = out & ~gone
+    if not fresh.any():
+        return out
     readings = np.where(left_out, np.nan, values)
     nearby = local(np.where(left_out, 0.0, mean), low, context, readings)
     together = shared(fresh, mean, left_out) | mostly(nearby, fresh)
     together |= keeps_its_distance(fresh, values, left_out)
     together &= ~on_low_battery(fresh, context)
+    if together.any():
+        together &= ~by_crews(out | left_out, values, left_out)
     return out & ~together & ~recurrent(fresh, mean, context)
+
+
+def _brief(found: Mask) -> Mask:
+    """Stretches of which a record holds enough for others to be asked: a tenth at the most."""
+    out = np.zeros_like(found)
+    for n in np.flatnonzero(found.any(axis=0)):
+        for a, b in zip(*stretches(joined(found[:, n], SMOOTH)), strict=True):
+            out[a:b, n] = found[a:b, n] & (b - a <= BRIEF * len(found))
+    return out
 
 
 def _departures(

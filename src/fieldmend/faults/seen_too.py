@@ -17,6 +17,7 @@ from scipy.special import bdtrc, pdtrc
 
 from fieldmend import geo
 from fieldmend.faults.battery import is_battery, on_low_battery
+from fieldmend.faults.crews import by_crews
 from fieldmend.faults.events import DAY, WITNESSES
 from fieldmend.faults.excursions import LAG, Course, Went, window_medians
 from fieldmend.faults.foretold import LONG, foretold
@@ -95,6 +96,8 @@ def seen_too(
     seen = _by_nodes(
         values, flagged, context, mute, field=field, by_itself=by_itself, judged=judged
     )
+    if seen.any():
+        seen &= ~by_crews(flagged, values, flagged)
     seen |= by_conditions(values, flagged & ~seen, context, mute)
     return seen & ~on_low_battery(seen, context)
 
