@@ -15,7 +15,6 @@ from fieldmend.core.ranks import quantiles
 from fieldmend.faults.answers import estranged
 from fieldmend.faults.astray import absurd, displaced, runaway, strayed
 from fieldmend.faults.battery import on_low_battery
-from fieldmend.faults.crews import by_crews
 from fieldmend.faults.events import (
     DAY,
     WITNESSES,
@@ -59,6 +58,7 @@ from fieldmend.faults.stretches import (
     rolling,
     stretches,
 )
+from fieldmend.faults.tied import by_tied
 from fieldmend.faults.trembling import trembling
 from fieldmend.quantities import Kind
 
@@ -380,7 +380,7 @@ def _departed(values: Array, left_out: Mask, gone: Mask, context: Context, field
     together |= keeps_its_distance(fresh, values, left_out)
     together &= ~on_low_battery(fresh, context)
     if together.any():
-        together &= ~by_crews(out | left_out, values, left_out)
+        together &= ~by_tied(out | left_out, values, left_out)
     return out & ~together & ~recurrent(fresh, mean, context)
 
 

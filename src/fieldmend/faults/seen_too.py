@@ -17,7 +17,6 @@ from scipy.special import bdtrc, pdtrc
 
 from fieldmend import geo
 from fieldmend.faults.battery import is_battery, on_low_battery
-from fieldmend.faults.crews import by_crews
 from fieldmend.faults.events import DAY, WITNESSES
 from fieldmend.faults.excursions import LAG, Course, Went, window_medians
 from fieldmend.faults.foretold import LONG, foretold
@@ -36,6 +35,7 @@ from fieldmend.faults.stretches import (
     slot_medians,
     stretches,
 )
+from fieldmend.faults.tied import by_tied
 from fieldmend.faults.who_moved import OthersMoved
 
 # A departure is an event if companions go as far together as chance makes them this rarely. Single
@@ -97,7 +97,7 @@ def seen_too(
         values, flagged, context, mute, field=field, by_itself=by_itself, judged=judged
     )
     if seen.any():
-        seen &= ~by_crews(flagged, values, flagged)
+        seen &= ~by_tied(flagged, values, flagged)
     seen |= by_conditions(values, flagged & ~seen, context, mute)
     return seen & ~on_low_battery(seen, context)
 

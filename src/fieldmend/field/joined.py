@@ -12,8 +12,8 @@ from __future__ import annotations
 import numpy as np
 
 from fieldmend.core.prox import Array, Mask
-from fieldmend.field.crews import in_crews
 from fieldmend.field.jumps import Index
+from fieldmend.field.tied import tied
 
 _MOMENTS = 3  # times at which several depart: a gateway may fail once, or twice
 _CHANCE = 4.0  # times the company that chance makes
@@ -35,8 +35,8 @@ def joined(doubted: Mask, departure: Array, used: Mask, readings: Array) -> tupl
     kept = _steady(off, start, length) & _moving(readings[used], start, length)
     start, length = start[kept], length[kept]
     last, sound = column[start + length - 1], used & ~doubted
-    crew = in_crews(node[start], column[start], last, readings, sound)
-    start, length = start[~crew], length[~crew]
+    bound = tied(node[start], column[start], last, readings, sound)
+    start, length = start[~bound], length[~bound]
     out: Mask = np.zeros(used.shape, dtype=np.bool_)
     if not len(start):
         return out, False

@@ -1,4 +1,4 @@
-"""Crews: the same nodes depart at the same times, again and again, though they are not alike.
+"""Tied nodes: the same ones depart at the same times, again and again, though they are not alike.
 
 What really happens passes by other nodes the next time, or it concerns those that go together at
 all times: neighbours, an aisle, a slope. Nodes that have nothing in common but that they go wrong
@@ -21,8 +21,8 @@ _SAMPLE = 500  # slots that tell who is alike
 _BOUND = 5.0  # usual sizes
 
 
-def in_crews(node: Index, first: Index, last: Index, readings: Array, sound: Mask) -> Mask:
-    """Which departures, of a node from a first to a last slot, are those of a crew.
+def tied(node: Index, first: Index, last: Index, readings: Array, sound: Mask) -> Mask:
+    """Which departures, of a node from a first to a last slot, are those of nodes that are tied.
 
     `readings`, nodes × slots, and which of them nobody doubts, tell who is alike.
 
@@ -32,10 +32,10 @@ def in_crews(node: Index, first: Index, last: Index, readings: Array, sound: Mas
     >>> readings = rng.normal(size=(12, 400))
     >>> first = np.repeat([50, 150, 250], 3)
     >>> trio, sound = np.tile([0, 1, 2], 3), np.ones((12, 400), dtype=bool)
-    >>> bool(in_crews(trio, first, first + 9, readings, sound).all())  # always these three
+    >>> bool(tied(trio, first, first + 9, readings, sound).all())  # always these three
     True
     >>> others = np.array([0, 1, 2, 2, 3, 4, 4, 5, 6])
-    >>> bool(in_crews(others, first, first + 9, readings, sound).any())  # it roams
+    >>> bool(tied(others, first, first + 9, readings, sound).any())  # it roams
     False
     """
     nodes, slots = sound.shape
@@ -51,9 +51,9 @@ def in_crews(node: Index, first: Index, last: Index, readings: Array, sound: Mas
     same = (departures >= _TIMES) & again & mates.any(axis=1)
     if same.any():
         same &= ~_alike(_likeness(readings, sound), mates, same)
-    crews: Mask = same[node] & (along & mates[node]).any(axis=1)
+    out: Mask = same[node] & (along & mates[node]).any(axis=1)
     # Where most that have company roam, some meet again.
-    return crews & (2 * np.count_nonzero(crews) > np.count_nonzero(along.any(axis=1)))
+    return out & (2 * np.count_nonzero(out) > np.count_nonzero(along.any(axis=1)))
 
 
 def _along(node: Index, first: Index, last: Index, nodes: int, slots: int) -> Mask:
@@ -71,7 +71,7 @@ def _along(node: Index, first: Index, last: Index, nodes: int, slots: int) -> Ma
 def _alike(likeness: Array, mates: Mask, asked: Mask) -> Mask:
     """Nodes that are more like those that go along with them than like the others.
 
-    In the mean over the node and its mates, for one alone says little.
+    In the mean over the node and those tied to it, for one alone says little.
     """
     rank = np.full(len(mates), 0.5)
     for n in np.flatnonzero(asked).tolist():
@@ -83,8 +83,8 @@ def _alike(likeness: Array, mates: Mask, asked: Mask) -> Mask:
             rank[n] = float(place.mean())
         else:
             rank[n] = 1.0  # all go along: who is unlike, nobody can say
-    crew = (mates | np.eye(len(mates), dtype=np.bool_)) & asked
-    mean = (crew @ rank) / np.maximum(crew.sum(axis=1), 1)
+    bound = (mates | np.eye(len(mates), dtype=np.bool_)) & asked
+    mean = (bound @ rank) / np.maximum(bound.sum(axis=1), 1)
     return np.asarray(mean >= _ALIKE)
 
 

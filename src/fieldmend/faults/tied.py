@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 
 from fieldmend.faults.stretches import Array, Mask, joined, stretches
-from fieldmend.field.crews import in_crews
+from fieldmend.field.tied import tied
 
 # Slots that do not part a departure; one of this many marks or fewer is a spike, and chance.
 APART, SPIKE = 15, 2
 
 
-def by_crews(found: Mask, values: Array, doubted: Mask) -> Mask:
+def by_tied(found: Mask, values: Array, doubted: Mask) -> Mask:
     """Those of the departures `found` that are of the same nodes each time, three times or more.
 
     Who is like whom is told by readings that are not `doubted`.
@@ -26,8 +26,8 @@ def by_crews(found: Mask, values: Array, doubted: Mask) -> Mask:
     if not at:
         return out
     node, first, last = np.array(at, dtype=np.intp).T
-    crews = in_crews(node, first, last, values.T, ~(doubted | found | np.isnan(values)).T)
-    for k in np.flatnonzero(crews):
+    bound = tied(node, first, last, values.T, ~(doubted | found | np.isnan(values)).T)
+    for k in np.flatnonzero(bound):
         its = slice(first[k], last[k] + 1), node[k]
         out[its] = found[its]
     return out

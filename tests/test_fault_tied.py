@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from fieldmend import faults
-from fieldmend.faults.crews import by_crews
 from fieldmend.faults.implied import by_median
+from fieldmend.faults.tied import by_tied
 
 SLOTS, NODES, LENGTH = 1000, 24, 25
 STARTS = (200, 400, 600, 800)
@@ -38,16 +38,16 @@ def test_a_third_that_always_fails_together_is_found(seed):
     assert found[~false].mean() < 0.005
 
 
-def test_who_departs_with_others_each_time_is_of_no_crew():
+def test_who_departs_with_others_each_time_is_not_tied():
     X, doubted = network(3), np.zeros((SLOTS, NODES), dtype=bool)
     same = departed(X, np.array([1, 5, 9]), 8.0)
     roams = departed(X, [[1, 5, 9], [5, 12, 20], [3, 9, 14], [0, 1, 22]], 8.0)
-    assert by_crews(same[1], same[0], doubted)[same[1]].all()
-    assert not by_crews(roams[1], roams[0], doubted).any()
-    assert not by_crews(doubted, X, doubted).any()
+    assert by_tied(same[1], same[0], doubted)[same[1]].all()
+    assert not by_tied(roams[1], roams[0], doubted).any()
+    assert not by_tied(doubted, X, doubted).any()
     single = np.zeros_like(doubted)
     single[np.ix_(STARTS, [1, 5, 9])] = True
-    assert not by_crews(single, X, doubted).any()
+    assert not by_tied(single, X, doubted).any()
 
 
 def test_the_median_is_not_led_astray_by_a_third():
