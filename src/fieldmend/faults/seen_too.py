@@ -17,7 +17,7 @@ from scipy.special import bdtrc, pdtrc
 
 from fieldmend import geo
 from fieldmend.faults.battery import is_battery, on_low_battery
-from fieldmend.faults.events import DAY, WITNESSES
+from fieldmend.faults.events import DAY, WITNESSES, recurrent
 from fieldmend.faults.excursions import LAG, Course, Went, window_medians
 from fieldmend.faults.foretold import LONG, foretold
 from fieldmend.faults.implied import Implied, implied
@@ -96,14 +96,24 @@ def seen_too(
     seen = _by_nodes(
         values, flagged, context, mute, field=field, by_itself=by_itself, judged=judged
     )
-    if seen.any():
-        seen &= ~by_tied(flagged, values, flagged)
-    seen |= by_conditions(values, flagged & ~seen, context, mute)
+    if seen.any():  # who fails does not know what time it is
+        tied = by_tied(flagged, values, flagged)
+        seen &= ~tied | recurrent(flagged, flagged.astype(np.float64), context)
+    return _or_by_conditions(seen, values, flagged, context, mute)
+
+
+def _or_by_conditions(
+    seen: Mask, values: Array, flagged: Mask, context: Context, mute: Mask
+) -> Mask:
+    seen = seen | by_conditions(values, flagged & ~seen, context, mute)
     return seen & ~on_low_battery(seen, context)
 
 
 def spared(X: Any, flagged: Mask, context: Context, gross: Mask | None = None) -> Mask:
     """Those of any method's flagged readings that others see too: events, to be kept.
+
+    Nodes that always depart together bear witness here: a method that has flagged every rush hour
+    has flagged it at the same places each day.
 
     Parameters
     ----------
@@ -132,7 +142,9 @@ def spared(X: Any, flagged: Mask, context: Context, gross: Mask | None = None) -
     values, _ = bounded(X)
     mute = np.zeros(flagged.shape, dtype=np.bool_) if gross is None else gross
     with np.errstate(over="ignore", invalid="ignore"):
-        return seen_too(values, flagged & ~np.isnan(values), context, mute)
+        asked = flagged & ~np.isnan(values)
+        seen = _by_nodes(values, asked, context, mute)
+        return _or_by_conditions(seen, values, asked, context, mute)
 
 
 def _by_nodes(
@@ -141,9 +153,9 @@ def _by_nodes(
     context: Context,
     mute: Mask,
     *,
-    field: Implied | None,
-    by_itself: Mask | None,
-    judged: Mask | None,
+    field: Implied | None = None,
+    by_itself: Mask | None = None,
+    judged: Mask | None = None,
 ) -> Mask:
     """Stretches that other nodes see, in their departures or in their readings."""
     out = np.zeros(flagged.shape, dtype=np.bool_)

@@ -87,7 +87,7 @@ def followed_alone(column: Array, level: float) -> Applied:
     """A node that the model does not know, slots × 1: its own past and future are all there is."""
     heard = np.isfinite(column)
     if heard.any():
-        return recover_field(column, heard, level=level)[0]
+        return recover_field(column, heard, level=level, doubting=False)[0]
     nothing = {name: np.full(column.shape, np.nan) for name in NAMES}
     nothing["sparse"] = np.zeros(column.shape)
     factors = LowRank(np.zeros((len(column), 1)), np.zeros((1, 1)))
