@@ -3,8 +3,10 @@
 import numpy as np
 import pytest
 
+import fieldmend as fm
 from fieldmend import faults
 from fieldmend.faults.implied import by_median
+from fieldmend.faults.seen_too import seen_too
 from fieldmend.faults.tied import by_tied
 
 SLOTS, NODES, LENGTH = 1000, 24, 25
@@ -55,3 +57,13 @@ def test_the_median_is_not_led_astray_by_a_third():
     off = by_median(X, np.ones_like(false))
     assert np.median(off.residual[false]) > 6
     assert abs(np.median(off.residual[STARTS[0] : STARTS[0] + LENGTH, 8:])) < 1.5
+
+
+def test_a_rush_at_the_same_places_at_the_same_hours_is_no_tie():
+    """Queues grow where they grew yesterday: all of them were held against the road."""
+    road = fm.simulate.happening("rush", days=5, seed=3)
+    mute = np.zeros(road.event.shape, dtype=bool)
+    asked = (road.readings, road.event, faults.Context(slot=road.slot), mute)
+    assert seen_too(*asked)[road.event].mean() > 0.5
+    nameless = (road.readings, road.event, faults.Context(), mute)  # nobody knows the hour
+    assert seen_too(*nameless)[road.event].mean() < 0.2
